@@ -1,0 +1,131 @@
+//! Resource versions: opaque on the wire, but comparable when both are numbers (KEP-5504).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// A version the server gave to an object, a list or a bookmark.
+///
+/// Two versions that are plain decimal numbers (no sign, no leading zero, any length) are ordered as numbers.
+/// Any other pair can only be equal or not: [`partial_cmp`](PartialOrd::partial_cmp) answers `None`.
+///
+/// ```
+/// use informer_core::ResourceVersion;
+///
+/// assert!(ResourceVersion::new("9") < ResourceVersion::new("10"));
+/// assert_eq!(ResourceVersion::new("a").partial_cmp(&ResourceVersion::new("b")), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ResourceVersion(Repr);
+
+/// Numbers that fit are kept as such: no allocation, and printing gives the same text back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Repr {
+    Number(u128),
+    Text(Arc<str>),
+}
+
+impl ResourceVersion {
+    /// Wraps the text the server sent.
+    pub fn new(text: &str) -> Self {
+        if is_number(text)
+            && let Ok(number) = text.parse()
+        {
+            return Self(Repr::Number(number));
+        }
+        Self(Repr::Text(text.into()))
+    }
+
+    /// The version in an object's metadata; `None` if it is absent or empty.
+    pub fn of(meta: &ObjectMeta) -> Option<Self> {
+        meta.resource_version.as_deref().filter(|text| !text.is_empty()).map(Self::new)
+    }
+
+    /// Whether this version can be ordered against other numbers.
+    pub fn is_comparable(&self) -> bool {
+        match &self.0 {
+            Repr::Number(_) => true,
+            Repr::Text(text) => is_number(text),
+        }
+    }
+
+    /// Whether a cache at this version is known to hold everything up to `other`: equal or a larger number.
+    pub fn is_at_least(&self, other: &Self) -> bool {
+        self >= other
+    }
+
+    /// Whether this version is known to be older than `other`.
+    pub fn is_older_than(&self, other: &Self) -> bool {
+        self < other
+    }
+}
+
+/// Digits only and no leading zero, except "0" itself: the form the Kubernetes API promises.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'))
+}
+
+impl PartialOrd for ResourceVersion {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (&self.0, &other.0) {
+            (Repr::Number(this), Repr::Number(that)) => Some(this.cmp(that)),
+            // A number too long for `Number` is larger than every `Number`; two of them compare by length, then text.
+            (Repr::Text(this), Repr::Number(_)) => is_number(this).then_some(Ordering::Greater),
+            (Repr::Number(_), Repr::Text(that)) => is_number(that).then_some(Ordering::Less),
+            (Repr::Text(this), Repr::Text(that)) if this == that => Some(Ordering::Equal),
+            (Repr::Text(this), Repr::Text(that)) => (is_number(this) && is_number(that))
+                .then(|| this.len().cmp(&that.len()).then_with(|| this.cmp(that))),
+        }
+    }
+}
+
+impl fmt::Display for ResourceVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Repr::Number(number) => write!(f, "{number}"),
+            Repr::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<&str> for ResourceVersion {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(this: &str, that: &str, expected: Option<Ordering>) {
+        let (left, right) = (ResourceVersion::new(this), ResourceVersion::new(that));
+        assert_eq!(left.partial_cmp(&right), expected, "{this} against {that}");
+        assert_eq!(right.partial_cmp(&left), expected.map(Ordering::reverse), "{that} against {this}");
+        assert_eq!(left.to_string(), this);
+    }
+
+    #[test]
+    fn numbers_compare_by_length_then_text() {
+        check("9", "10", Some(Ordering::Less));
+        check("10", "10", Some(Ordering::Equal));
+        check("0", "1", Some(Ordering::Less));
+        let long = "9".repeat(60);
+        let longer = format!("1{}", "0".repeat(60));
+        check(&long, &longer, Some(Ordering::Less));
+        check(&long, "5", Some(Ordering::Greater));
+        check(&"8".repeat(60), &long, Some(Ordering::Less));
+    }
+
+    #[test]
+    fn anything_else_is_equal_or_not_comparable() {
+        check("abc", "abc", Some(Ordering::Equal));
+        check("abc", "abd", None);
+        check("abc", "1", None);
+        check("01", "1", None);
+        check("-1", "1", None);
+        check("", "1", None);
+    }
+}

@@ -1,0 +1,267 @@
+//! The seam to the server: what a reflector asks for, and what it is answered.
+//!
+//! [`ListWatch`] is the trait; [`KubeSource`] implements it over `kube::Client::send`. The wire format, decoding, framing
+//! and compression are the source's business: a reflector sees decoded objects, bookmarks and errors only.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+
+use crate::key::ObjectKey;
+use crate::resource_version::ResourceVersion;
+
+/// Lists and watches one kind in one scope (all namespaces, or one).
+///
+/// Implement it to feed an informer from something other than a kube-apiserver. Every method may be called again
+/// after any error, and dropping a returned future or stream must stop the request behind it: that is how a
+/// reflector cancels.
+pub trait ListWatch<K>: Send + Sync + 'static {
+    /// Asks for one page of a list. The stream yields the page's items and, somewhere, its metadata; it ends
+    /// without an error only if the whole page was read.
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>>;
+
+    /// Asks for changes. The stream ends with `None` when the server closed it in good order.
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>>;
+
+    /// Whether the server behind this source may be asked to stream its initial state through a watch.
+    fn watch_list(&self) -> WatchListSupport {
+        WatchListSupport::Unknown
+    }
+
+    /// The resource in the user's words, for logs and errors: `pods` or `deployments.apps`.
+    fn resource(&self) -> &str;
+
+    /// The namespace this source is limited to, `None` if it is not.
+    fn namespace(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// The items of one page of a list.
+pub type ListStream<K> = BoxStream<'static, Result<ListEvent<K>, SourceError>>;
+
+/// The events of one watch.
+pub type WatchStream<K> = BoxStream<'static, Result<WatchEvent<K>, SourceError>>;
+
+/// Whether a source supports a watch with `sendInitialEvents`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WatchListSupport {
+    /// Try it, and fall back to a list if the server refuses.
+    Unknown,
+    /// Never try it.
+    Unsupported,
+}
+
+/// Which state of the server a list may be answered from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListFrom {
+    /// The newest state (`resourceVersion` unset).
+    MostRecent,
+    /// Whatever the server has at hand (`resourceVersion=0`).
+    AnyCached,
+    /// A state at least as new as this version.
+    NotOlderThan(ResourceVersion),
+    /// The state at this very version.
+    Exactly(ResourceVersion),
+}
+
+/// One page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListRequest {
+    /// Which state to answer from. Ignored by the server, and not sent, together with `continue_token`.
+    pub from: ListFrom,
+    /// How many items at most; `None` for all.
+    pub limit: Option<u32>,
+    /// The token the previous page ended with.
+    pub continue_token: Option<String>,
+}
+
+/// Where a watch begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchFrom {
+    /// Changes after this version.
+    After(ResourceVersion),
+    /// The state first, as synthetic additions closed by a bookmark, then changes (`sendInitialEvents`).
+    InitialEvents(WatchListFrom),
+}
+
+/// How new the state that opens a watch must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchListFrom {
+    /// The newest state.
+    MostRecent,
+    /// At least as new as this version.
+    NotOlderThan(ResourceVersion),
+}
+
+/// One watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchRequest {
+    /// Where to begin.
+    pub from: WatchFrom,
+    /// When the server is to close the watch (`timeoutSeconds`).
+    pub timeout: Duration,
+}
+
+/// What a page of a list consists of.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListEvent<K> {
+    /// The page's metadata. Comes once, before or after the items.
+    Metadata(ListMetadata),
+    /// The next item.
+    Item(Arc<K>),
+    /// An item that could not be decoded.
+    Undecodable(Undecodable),
+}
+
+/// The metadata of one page of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListMetadata {
+    /// The version of the state the page was read from.
+    pub resource_version: Option<ResourceVersion>,
+    /// The token to ask for the next page with; `None` on the last one.
+    pub continue_token: Option<String>,
+    /// How many items the server still has, if it says so.
+    pub remaining: Option<u64>,
+}
+
+/// What a watch tells.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WatchEvent<K> {
+    /// An object was created, began to match the selector, or is part of the initial state.
+    Added(Arc<K>),
+    /// An object changed.
+    Modified(Arc<K>),
+    /// An object was deleted or no longer matches the selector; this is its last state.
+    Deleted(Arc<K>),
+    /// Nothing changed up to this version.
+    Bookmark {
+        /// The version; `None` if the server sent none (it should: such a bookmark moves nothing).
+        version: Option<ResourceVersion>,
+        /// Whether this bookmark closes the initial events.
+        mark: BookmarkMark,
+    },
+    /// An event whose object could not be decoded.
+    Undecodable {
+        /// What happened to the object.
+        change: ObjectChange,
+        /// What could be read of it.
+        object: Undecodable,
+    },
+    /// An event this version of the library does not know: counted, otherwise ignored.
+    Unknown,
+}
+
+/// What a bookmark says besides its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BookmarkMark {
+    /// Nothing more.
+    Progress,
+    /// The initial state is complete (`k8s.io/initial-events-end: "true"`).
+    InitialEventsEnd,
+}
+
+/// What happened to an object that could not be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectChange {
+    /// It was added or modified, so it exists.
+    Upserted,
+    /// It was deleted.
+    Deleted,
+}
+
+/// An object that could not be decoded, and what could be read of it. Never holds the object's contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecodable {
+    /// Its key, if the metadata could be read.
+    pub key: Option<ObjectKey>,
+    /// Its version, if the metadata could be read.
+    pub version: Option<ResourceVersion>,
+    /// Its UID, if the metadata could be read.
+    pub uid: Option<String>,
+    /// Why it could not be decoded.
+    pub reason: String,
+}
+
+impl fmt::Display for Undecodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.key {
+            Some(key) => write!(f, "object {key} could not be decoded: {}", self.reason),
+            None => write!(f, "an object whose name cannot be read could not be decoded: {}", self.reason),
+        }
+    }
+}
+
+/// Why a list or a watch failed.
+///
+/// `Clone`, so that one error can stand in `status()`, in a log line and in an event.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// The server answered with an error, as a response or as an event in a watch.
+    #[error("the server answered {status}")]
+    Status {
+        /// What it said.
+        status: ServerStatus,
+    },
+    /// No connection could be made.
+    #[error("cannot connect to the server: {0}")]
+    Connect(String),
+    /// The connection broke while a response was read.
+    #[error("the connection broke: {0}")]
+    Transport(String),
+    /// Nothing came for longer than was agreed.
+    #[error("no answer within {after:?} while waiting for {what}")]
+    Deadline {
+        /// What was waited for.
+        what: &'static str,
+        /// How long.
+        after: Duration,
+    },
+    /// The response is not what was asked for.
+    #[error("the response cannot be understood: {0}")]
+    Protocol(String),
+    /// One frame or item is larger than the limit.
+    #[error("an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` if it is legitimate")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The request could not even be made: a bad selector, bad credentials, a bad URL.
+    #[error("the request cannot be made: {0}")]
+    Request(String),
+}
+
+/// An error answer of the server (`metav1.Status`), as far as the library needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerStatus {
+    /// The HTTP code.
+    pub code: u16,
+    /// The machine-readable reason, such as `Expired` or `Forbidden`; may be empty.
+    pub reason: String,
+    /// The server's sentence.
+    pub message: String,
+    /// How long the server asks to wait before the next request (`Retry-After`).
+    pub retry_after: Option<Duration>,
+    /// The machine-readable causes (`details.causes[].reason`) with their messages.
+    pub causes: Vec<(String, String)>,
+}
+
+impl fmt::Display for ServerStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        if !self.reason.is_empty() {
+            write!(f, " {}", self.reason)?;
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
