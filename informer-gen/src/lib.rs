@@ -1,0 +1,1 @@
+//! The generator: an inventory of kinds in, source text out.

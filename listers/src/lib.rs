@@ -1,0 +1,1 @@
+//! Typed listers over the indexed store of an informer.
