@@ -1,3 +1,58 @@
-//! The tasks of this workspace.
+//! The tasks of this workspace, run as `cargo xtask <task>`.
 
-fn main() {}
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task talks to whoever runs it"
+)]
+
+mod codegen;
+mod workspace;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+/// Errors of tasks are only ever printed, so one boxed type serves them all.
+type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+tasks:
+  codegen             write what is generated from the sources of k8s-openapi
+  codegen --check     fail if that would change anything
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                eprintln!("  because: {cause}");
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[&str]) -> Result<()> {
+    match arguments {
+        ["codegen"] => codegen::write(),
+        ["codegen", "--check"] => codegen::check(),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        [] => Err(format!("no task given\n\n{USAGE}").into()),
+        _ => Err(format!(
+            "cannot understand `cargo xtask {}`\n\n{USAGE}",
+            arguments.join(" ")
+        )
+        .into()),
+    }
+}

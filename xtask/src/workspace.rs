@@ -1,0 +1,62 @@
+//! Where things are: the root of the workspace, its packages, and the sources of a dependency.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::Result;
+
+/// The folder that holds the workspace's `Cargo.toml`.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask is a folder of the workspace")
+}
+
+/// A `cargo` command that runs in the root of the workspace.
+pub(crate) fn cargo() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root());
+    command
+}
+
+/// What `cargo metadata` says; with `--no-deps` in `extra` only about the members.
+pub(crate) fn metadata(extra: &[&str]) -> Result<Value> {
+    let output = cargo()
+        .args(["metadata", "--format-version=1"])
+        .args(extra)
+        .output()?;
+    if !output.status.success() {
+        return Err(format!(
+            "`cargo metadata` failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+        .into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The folder with the sources of the package `name`, which must be in the dependency graph once.
+pub(crate) fn sources_of(name: &str) -> Result<PathBuf> {
+    let metadata = metadata(&[])?;
+    let manifests: Vec<&str> = metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|package| package["name"] == name)
+        .filter_map(|package| package["manifest_path"].as_str())
+        .collect();
+    let &[manifest] = manifests.as_slice() else {
+        return Err(format!(
+            "expected one package `{name}` in the graph, found {}",
+            manifests.len()
+        )
+        .into());
+    };
+    let folder = Path::new(manifest)
+        .parent()
+        .ok_or("a manifest without a folder")?;
+    Ok(folder.to_owned())
+}
