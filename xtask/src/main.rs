@@ -7,6 +7,7 @@
 )]
 
 mod codegen;
+mod tidy;
 mod workspace;
 
 use std::error::Error;
@@ -21,6 +22,7 @@ usage: cargo xtask <task>
 tasks:
   codegen             write what is generated from the sources of k8s-openapi
   codegen --check     fail if that would change anything
+  tidy                check the rules no compiler knows: first lines, module ranks, parity table, manifests
 ";
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
+        ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -42,39 +42,12 @@ pub fn check_fresh(text: &str, scanned: &[Resource]) -> Result<(), StaleTable> {
         return Ok(());
     }
     let present = table::parse(text)?;
-    let in_table: BTreeMap<_, _> = present
-        .iter()
-        .map(|resource| (sort_key(resource), resource))
-        .collect();
-    let in_sources: BTreeMap<_, _> = scanned
-        .iter()
-        .map(|resource| (sort_key(resource), resource))
-        .collect();
-    let names = |resources: &mut dyn Iterator<Item = &&Resource>| -> Vec<String> {
-        resources
-            .map(|resource| format!("{} {}", resource.api_version(), resource.kind))
-            .collect()
-    };
-    let unknown = names(
-        &mut in_table
-            .iter()
-            .filter(|(key, _)| !in_sources.contains_key(*key))
-            .map(|(_, row)| row),
-    );
-    let missing = names(
-        &mut in_sources
-            .iter()
-            .filter(|(key, _)| !in_table.contains_key(*key))
-            .map(|(_, row)| row),
-    );
-    let differs =
-        |key: &(&str, &str, &str), row: &&Resource| in_sources.get(key).is_some_and(|other| other != row);
-    let changed = names(
-        &mut in_table
-            .iter()
-            .filter(|(key, row)| differs(key, row))
-            .map(|(_, row)| row),
-    );
+    let (in_table, in_sources) = (by_key(&present), by_key(scanned));
+    let unknown = names(&in_table, |key, _| !in_sources.contains_key(key));
+    let missing = names(&in_sources, |key, _| !in_table.contains_key(key));
+    let changed = names(&in_table, |key, row| {
+        in_sources.get(key).is_some_and(|other| *other != row)
+    });
     if unknown.is_empty() && missing.is_empty() && changed.is_empty() {
         let same = text
             .lines()
@@ -88,6 +61,23 @@ pub fn check_fresh(text: &str, scanned: &[Resource]) -> Result<(), StaleTable> {
         missing,
         changed,
     })
+}
+
+type Key<'a> = (&'a str, &'a str, &'a str);
+type Rows<'a> = BTreeMap<Key<'a>, &'a Resource>;
+
+fn by_key(resources: &[Resource]) -> Rows<'_> {
+    resources
+        .iter()
+        .map(|resource| (sort_key(resource), resource))
+        .collect()
+}
+
+fn names(rows: &Rows<'_>, is_wanted: impl Fn(&Key<'_>, &Resource) -> bool) -> Vec<String> {
+    rows.iter()
+        .filter(|(key, row)| is_wanted(key, row))
+        .map(|(_, row)| format!("{} {}", row.api_version(), row.kind))
+        .collect()
 }
 
 #[cfg(test)]
