@@ -6,7 +6,11 @@
     reason = "a task talks to whoever runs it"
 )]
 
+mod ci;
 mod codegen;
+mod libtest;
+mod mutants;
+mod process;
 mod tidy;
 mod workspace;
 
@@ -20,8 +24,11 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
 tasks:
+  ci                  everything CI runs, in order, up to the first failure
+  ci --quick          the part of it for the everyday loop: fmt, tidy, codegen, clippy, test
   codegen             write what is generated from the sources of k8s-openapi
   codegen --check     fail if that would change anything
+  mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must notice
   tidy                check the rules no compiler knows: first lines, module ranks, parity table, manifests
 ";
 
@@ -44,8 +51,11 @@ fn main() -> ExitCode {
 
 fn dispatch(arguments: &[&str]) -> Result<()> {
     match arguments {
+        ["ci"] => ci::run(ci::Selection::Everything),
+        ["ci", "--quick"] => ci::run(ci::Selection::Quick),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
+        ["mutants", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -60,3 +60,21 @@ pub(crate) fn sources_of(name: &str) -> Result<PathBuf> {
         .ok_or("a manifest without a folder")?;
     Ok(folder.to_owned())
 }
+
+/// The folder cargo builds in.
+pub(crate) fn target() -> Result<PathBuf> {
+    let metadata = metadata(&["--no-deps"])?;
+    Ok(metadata["target_directory"]
+        .as_str()
+        .ok_or("cargo named no target folder")?
+        .into())
+}
+
+/// The oldest compiler the workspace promises to build with, as in `rust-version`.
+pub(crate) fn rust_version() -> Result<String> {
+    let metadata = metadata(&["--no-deps"])?;
+    Ok(metadata["packages"][0]["rust_version"]
+        .as_str()
+        .ok_or("no `rust-version` in the workspace")?
+        .to_owned())
+}

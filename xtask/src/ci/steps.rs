@@ -1,0 +1,259 @@
+//! The steps of CI and what each of them does.
+
+use std::process::Command;
+
+use super::{Pace, Passed, Step};
+use crate::process::{run, run_and_read, works};
+use crate::workspace::{self, cargo};
+use crate::{Result, codegen, libtest, mutants, tidy};
+
+/// In the order they run: what is cheap and fails often comes first.
+pub(super) const ALL: &[Step] = &[
+    Step {
+        name: "fmt",
+        pace: Pace::Always,
+        run: fmt,
+    },
+    Step {
+        name: "tidy",
+        pace: Pace::Always,
+        run: check_tidy,
+    },
+    Step {
+        name: "codegen",
+        pace: Pace::Always,
+        run: check_codegen,
+    },
+    Step {
+        name: "clippy",
+        pace: Pace::Always,
+        run: clippy,
+    },
+    Step {
+        name: "test",
+        pace: Pace::Always,
+        run: test,
+    },
+    Step {
+        name: "docs",
+        pace: Pace::NotIfQuick,
+        run: docs,
+    },
+    Step {
+        name: "quickstart",
+        pace: Pace::NotIfQuick,
+        run: quickstart,
+    },
+    Step {
+        name: "features",
+        pace: Pace::NotIfQuick,
+        run: features,
+    },
+    Step {
+        name: "kubernetes",
+        pace: Pace::NotIfQuick,
+        run: oldest_kubernetes,
+    },
+    Step {
+        name: "models",
+        pace: Pace::NotIfQuick,
+        run: models,
+    },
+    Step {
+        name: "mutants",
+        pace: Pace::NotIfQuick,
+        run: check_mutants,
+    },
+    Step {
+        name: "fuzz",
+        pace: Pace::NotIfQuick,
+        run: fuzz,
+    },
+    Step {
+        name: "msrv",
+        pace: Pace::NotIfQuick,
+        run: msrv,
+    },
+    Step {
+        name: "deny",
+        pace: Pace::NotIfQuick,
+        run: deny,
+    },
+    Step {
+        name: "machete",
+        pace: Pace::NotIfQuick,
+        run: machete,
+    },
+];
+
+/// The oldest Kubernetes release k8s-openapi offers. The newest is what everything else here is built with.
+const OLDEST_KUBERNETES: &str = "1.33";
+
+fn fmt() -> Result<Passed> {
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    Ok(Passed::Ran)
+}
+
+fn check_tidy() -> Result<Passed> {
+    tidy::run()?;
+    Ok(Passed::Ran)
+}
+
+fn check_codegen() -> Result<Passed> {
+    codegen::check()?;
+    Ok(Passed::Ran)
+}
+
+fn clippy() -> Result<Passed> {
+    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    Ok(Passed::Ran)
+}
+
+/// The README's test command, as it stands there: documentation tests included.
+fn test() -> Result<Passed> {
+    run(cargo().arg("test"))?;
+    Ok(Passed::Ran)
+}
+
+fn docs() -> Result<Passed> {
+    run(cargo()
+        .args(["doc", "--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(Passed::Ran)
+}
+
+/// The README's other command, with an end.
+fn quickstart() -> Result<Passed> {
+    run(cargo().args([
+        "run",
+        "--example",
+        "quickstart",
+        "--",
+        "--embedded",
+        "--for",
+        "3s",
+    ]))?;
+    Ok(Passed::Ran)
+}
+
+/// Features that the build of the whole workspace switches on, or off, for everyone.
+fn features() -> Result<Passed> {
+    run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
+    run(cargo().args(["check", "-p", "informer-gen", "--no-default-features"]))?;
+    let faults = [
+        "clippy",
+        "-p",
+        "informer-core",
+        "--features",
+        "__mutants",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    run(cargo().args(faults))?;
+    Ok(Passed::Ran)
+}
+
+fn oldest_kubernetes() -> Result<Passed> {
+    // A folder of its own: k8s-openapi is the largest dependency, and switching back would build it again.
+    let target = workspace::target()?.join(format!("kubernetes-{OLDEST_KUBERNETES}"));
+    run(cargo()
+        .args(["check", "-p", "informer-core", "-p", "informer-testing"])
+        .env("K8S_OPENAPI_ENABLED_VERSION", OLDEST_KUBERNETES)
+        .env("CARGO_TARGET_DIR", target))?;
+    Ok(Passed::RanWith(format!(
+        "with the types of Kubernetes {OLDEST_KUBERNETES}"
+    )))
+}
+
+fn models() -> Result<Passed> {
+    let output = run_and_read(cargo().args([
+        "test",
+        "-p",
+        "informer-core",
+        "--features",
+        "__model",
+        "--lib",
+        "model",
+    ]))?;
+    Ok(match libtest::passed(&output) {
+        0 => Passed::Skipped("0 models: no test of informer-core has `model` in its name".to_owned()),
+        models => Passed::RanWith(format!("{models} models")),
+    })
+}
+
+fn check_mutants() -> Result<Passed> {
+    mutants::run(&[])?;
+    Ok(Passed::Ran)
+}
+
+/// Builds the fuzz targets where that is possible; what they would find again is in `cargo test`, seeded.
+fn fuzz() -> Result<Passed> {
+    if !works(Command::new("cargo").args(["+nightly", "fuzz", "--version"])) {
+        let reason = "cargo-fuzz or a nightly toolchain is not installed; `cargo test` ran the corpus";
+        return Ok(Passed::Skipped(reason.to_owned()));
+    }
+    run(Command::new("cargo")
+        .args(["+nightly", "fuzz", "build", "--fuzz-dir", "tests/fuzz"])
+        .current_dir(workspace::root()))?;
+    Ok(Passed::Ran)
+}
+
+fn msrv() -> Result<Passed> {
+    let version = workspace::rust_version()?;
+    let installed = Command::new("rustup").args(["toolchain", "list"]).output();
+    let installed = installed
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
+    let Some(toolchain) = installed
+        .split_whitespace()
+        .find(|name| is_release(name, &version))
+    else {
+        let reason = format!("no toolchain {version}; clippy still refuses newer library calls");
+        return Ok(Passed::Skipped(reason));
+    };
+    let target = workspace::target()?.join("msrv");
+    run(Command::new("rustup")
+        .args(["run", toolchain, "cargo", "check", "--workspace"])
+        .current_dir(workspace::root())
+        .env("CARGO_TARGET_DIR", target))?;
+    Ok(Passed::RanWith(toolchain.to_owned()))
+}
+
+/// Whether a toolchain's name, `1.89.0-x86_64-..` or `1.89-x86_64-..`, is a release of `version`.
+fn is_release(toolchain: &str, version: &str) -> bool {
+    toolchain
+        .strip_prefix(version)
+        .is_some_and(|rest| rest.starts_with(['.', '-']))
+}
+
+fn deny() -> Result<Passed> {
+    if !works(cargo().args(["deny", "--version"])) {
+        return Ok(Passed::Skipped("cargo-deny is not installed".to_owned()));
+    }
+    // Advisories need a download that says nothing about the change at hand.
+    run(cargo().args(["deny", "check", "bans", "licenses", "sources"]))?;
+    Ok(Passed::Ran)
+}
+
+fn machete() -> Result<Passed> {
+    if !works(cargo().args(["machete", "--version"])) {
+        let reason = "cargo-machete is not installed; tidy looked for names that no source has";
+        return Ok(Passed::Skipped(reason.to_owned()));
+    }
+    run(cargo().arg("machete"))?;
+    Ok(Passed::Ran)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolchain_is_recognized_by_its_release() {
+        assert!(is_release("1.89.0-x86_64-unknown-linux-gnu", "1.89"));
+        assert!(is_release("1.89-aarch64-apple-darwin", "1.89"));
+        assert!(!is_release("1.8-x86_64-unknown-linux-gnu", "1.89"));
+        assert!(!is_release("1.890-x86_64-unknown-linux-gnu", "1.89"));
+    }
+}

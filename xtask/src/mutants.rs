@@ -1,0 +1,219 @@
+//! `cargo xtask mutants`: breaks each guarantee on purpose and demands that its own test notices.
+//!
+//! informer-core has one deliberate fault per guarantee, compiled in under the hidden feature `__mutants` and chosen at run
+//! time by a variable. So the integration tests are built once and run once per fault. The tests of guarantee I3 are those
+//! in the module `guarantees::i03_..`.
+
+mod outcome;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use self::outcome::{Outcome, Verdict};
+use crate::process::{self, Ended};
+use crate::{Result, workspace};
+
+/// The guarantees are numbered from I1 to this one.
+const LAST: u8 = 16;
+/// Longer than the whole suite takes; a mutant that makes a test wait for ever is caught by it.
+const LIMIT: Duration = Duration::from_secs(120);
+/// For the suite without a fault, on a slow machine.
+const BASELINE_LIMIT: Duration = Duration::from_secs(600);
+/// The variable that informer-core reads.
+const CHOICE: &str = "INFORMER_MUTANT";
+
+/// Checks the named mutants, or all of them if `names` is empty.
+pub(crate) fn run(names: &[&str]) -> Result<()> {
+    let chosen = choose(names)?;
+    let suite = Suite::build()?;
+
+    let start = Instant::now();
+    let baseline = suite.run("", None)?;
+    let Outcome::Passed { tests } = baseline else {
+        return Err(format!(
+            "without any fault the suite does not pass: {baseline}; see {}",
+            suite.log("").display()
+        )
+        .into());
+    };
+    println!(
+        "no fault: {tests} tests passed in {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
+
+    println!("{:<10} {:>7}  caught by", "guarantee", "time");
+    let mut survivors = Vec::new();
+    for mutant in chosen {
+        let start = Instant::now();
+        let verdict = suite.judge(mutant)?;
+        println!(
+            "{:<10} {:>5.1} s  {verdict}",
+            mutant.name(),
+            start.elapsed().as_secs_f64()
+        );
+        if !matches!(verdict, Verdict::Caught(_)) {
+            survivors.push(mutant.name());
+        }
+    }
+    if survivors.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "not caught by the test of its own guarantee: {}",
+        survivors.join(", ")
+    )
+    .into())
+}
+
+/// The deliberate fault against one guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mutant {
+    guarantee: u8,
+}
+
+impl Mutant {
+    fn name(self) -> String {
+        format!("I{}", self.guarantee)
+    }
+
+    /// What the names of the guarantee's own tests contain.
+    fn filter(self) -> String {
+        format!("guarantees::i{:02}", self.guarantee)
+    }
+}
+
+fn choose(names: &[&str]) -> Result<Vec<Mutant>> {
+    let all = (1..=LAST).map(|guarantee| Mutant { guarantee });
+    if names.is_empty() {
+        return Ok(all.collect());
+    }
+    let find = |name: &&str| {
+        let mut all = all.clone();
+        all.find(|mutant| mutant.name() == *name)
+            .ok_or_else(|| format!("no mutant `{name}`; there are I1 to I{LAST}").into())
+    };
+    names.iter().map(find).collect()
+}
+
+/// The integration tests, built with all faults inside.
+struct Suite {
+    binary: PathBuf,
+    /// Where the output of each run is kept.
+    logs: PathBuf,
+}
+
+impl Suite {
+    fn build() -> Result<Self> {
+        let mut command = workspace::cargo();
+        command.args([
+            "test",
+            "-p",
+            "informer-it",
+            "--features",
+            "informer-core/__mutants",
+            "--no-run",
+        ]);
+        let output = command
+            .arg("--message-format=json-render-diagnostics")
+            .stderr(std::process::Stdio::inherit())
+            .output()?;
+        if !output.status.success() {
+            return Err(format!("the integration tests do not build: {}", output.status).into());
+        }
+        let binary = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .find_map(integration_binary)
+            .ok_or("cargo built no test called `it`")?;
+        let logs = workspace::target()?.join("mutants");
+        std::fs::create_dir_all(&logs)?;
+        Ok(Self { binary, logs })
+    }
+
+    /// Runs the tests whose names contain `filter`.
+    fn run(&self, filter: &str, mutant: Option<Mutant>) -> Result<Outcome> {
+        let folder = workspace::root().join("tests/it");
+        let mut command = Command::new(&self.binary);
+        command
+            .current_dir(&folder)
+            .env("CARGO_MANIFEST_DIR", &folder)
+            .env_remove(CHOICE);
+        if !filter.is_empty() {
+            command.arg(filter);
+        }
+        let name = mutant.map(Mutant::name);
+        if let Some(name) = &name {
+            command.env(CHOICE, name);
+        }
+        let log = self.log(name.as_deref().unwrap_or_default());
+        let limit = if mutant.is_some() { LIMIT } else { BASELINE_LIMIT };
+        let ended = process::run_limited(&mut command, &log, limit)?;
+        let text = std::fs::read(&log)?;
+        let text = String::from_utf8_lossy(&text);
+        Ok(match ended {
+            Ended::Exited(status) => Outcome::of_exit(status.success(), &status.to_string(), &text),
+            Ended::TimedOut => Outcome::of_timeout(limit, &text),
+        })
+    }
+
+    /// Runs the guarantee's own tests against its mutant; if they miss it, the others, to say who would have seen it.
+    fn judge(&self, mutant: Mutant) -> Result<Verdict> {
+        let own = self.run(&mutant.filter(), Some(mutant))?;
+        Ok(match own {
+            Outcome::Passed { tests: 0 } => Verdict::NoTest {
+                filter: mutant.filter(),
+            },
+            Outcome::Passed { tests } => Verdict::Survived {
+                tests,
+                elsewhere: self.run("", Some(mutant))?,
+            },
+            caught => Verdict::Caught(caught),
+        })
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.logs
+            .join(if name.is_empty() { "none" } else { name })
+            .with_extension("txt")
+    }
+}
+
+/// The executable that one line of cargo's messages announces, if it is the integration binary.
+fn integration_binary(message: &str) -> Option<PathBuf> {
+    let message: serde_json::Value = serde_json::from_str(message).ok()?;
+    let is_ours = message["target"]["name"] == "it" && message["profile"]["test"] == true;
+    let executable = message["executable"].as_str().filter(|_| is_ours)?;
+    Some(Path::new(executable).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_names_every_guarantee_has_its_mutant() {
+        let all = choose(&[]).unwrap();
+        assert_eq!(
+            (all.len(), all[0].name(), all[15].name()),
+            (16, "I1".to_owned(), "I16".to_owned())
+        );
+        assert_eq!(all[0].filter(), "guarantees::i01");
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused() {
+        assert_eq!(choose(&["I3"]).unwrap(), [Mutant { guarantee: 3 }]);
+        assert_eq!(
+            choose(&["I17"]).unwrap_err().to_string(),
+            "no mutant `I17`; there are I1 to I16"
+        );
+    }
+
+    #[test]
+    fn the_binary_is_read_from_cargos_messages() {
+        let message = r#"{"reason":"compiler-artifact","target":{"name":"it"},"profile":{"test":true},"executable":"/t/it-1"}"#;
+        assert_eq!(integration_binary(message), Some("/t/it-1".into()));
+        assert_eq!(integration_binary(&message.replace("\"it\"", "\"other\"")), None);
+        assert_eq!(integration_binary("not json"), None);
+    }
+}
