@@ -1,0 +1,42 @@
+//! The cache itself: one writer, any number of readers that never wait, and every commit visible as a whole.
+//!
+//! An [`IndexerWriter`] publishes immutable [`Snapshot`]s; an [`Indexer`] reads the newest. Objects are kept in a
+//! copy-on-write tree ordered by namespace and name, so a commit copies only what it changes and a snapshot may be
+//! held for as long as one likes. Secondary indexes ([`Index`]) hold the objects themselves and belong to the same
+//! snapshot.
+
+mod commit;
+mod index;
+mod indexer;
+mod key_ref;
+mod replace;
+mod slot;
+mod snapshot;
+mod stale;
+mod state;
+mod tree;
+mod ttl;
+mod versions;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::commit::Commit;
+pub use self::index::{Index, IndexDefinition, IndexError, IndexStatus, IndexValue, IndexView};
+pub use self::indexer::Indexer;
+pub use self::key_ref::KeyRef;
+pub use self::replace::{Missing, Outcome, Replaced, Replacement};
+pub use self::slot::{ObjectRef, Slot};
+pub use self::snapshot::{Entries, Snapshot};
+pub use self::stale::Stale;
+pub use self::ttl::{Clock, SystemClock, TtlStore};
+pub use self::versions::{Progress, VersionChange, Versions};
+pub use self::writer::{IndexerWriter, Retired};
+
+/// A new, empty store: its only writer, and a reader.
+pub fn new<K: Send + Sync + 'static>() -> (IndexerWriter<K>, Indexer<K>) {
+    let writer = IndexerWriter::new();
+    let indexer = writer.indexer();
+    (writer, indexer)
+}

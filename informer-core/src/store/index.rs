@@ -1,0 +1,231 @@
+//! Secondary indexes: what a user defines, and the handle to read one.
+
+mod data;
+mod function;
+mod view;
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+pub(super) use self::data::{AnyIndex, IndexData};
+pub(super) use self::function::{IndexFunction, IndexSource, inside_index_function};
+pub use self::view::IndexView;
+use super::state::{Shared, State};
+use crate::key::ObjectKey;
+
+/// What an index can be keyed by: every ordered type that can be cloned and shared between threads.
+pub trait IndexValue: Ord + Clone + Send + Sync + 'static {}
+
+impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
+
+/// An index as a value, so that several parts of a program can ask for one and the same.
+///
+/// The function must be pure: it is asked again for the values of an object that is about to change or go.
+///
+/// ```
+/// use informer_core::store::{self, IndexDefinition};
+/// use k8s_openapi::api::core::v1::Pod;
+///
+/// static BY_NODE: IndexDefinition<Pod, String> =
+///     IndexDefinition::new("node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
+///
+/// let (_writer, indexer) = store::new::<Pod>();
+/// let by_node = indexer.index(&BY_NODE)?;
+/// let the_same = indexer.index(&BY_NODE)?;
+/// assert!(by_node.get("node-1").is_empty());
+/// # Ok::<(), store::IndexError>(())
+/// ```
+pub struct IndexDefinition<K, V> {
+    pub(super) name: &'static str,
+    pub(super) values: fn(&K) -> Vec<V>,
+}
+
+impl<K, V> IndexDefinition<K, V> {
+    /// An index by this name over the values the function gives for an object.
+    pub const fn new(name: &'static str, values: fn(&K) -> Vec<V>) -> Self {
+        Self { name, values }
+    }
+
+    /// The name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl<K, V> Clone for IndexDefinition<K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, V> Copy for IndexDefinition<K, V> {}
+
+impl<K, V> fmt::Debug for IndexDefinition<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexDefinition")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What an index is called, and by that what made it. Labels have names of their own and never clash with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::store) enum IndexName {
+    /// Added with a closure.
+    Closure(Arc<str>),
+    /// Added from an [`IndexDefinition`].
+    Definition(Arc<str>),
+    /// The values of one label.
+    Label(Arc<str>),
+}
+
+impl IndexName {
+    /// Whether the two cannot stand side by side.
+    pub(super) fn clashes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Label(this), Self::Label(that)) => this == that,
+            (Self::Label(_), _) | (_, Self::Label(_)) => false,
+            (Self::Closure(this) | Self::Definition(this), Self::Closure(that) | Self::Definition(that)) => {
+                this == that
+            }
+        }
+    }
+}
+
+impl fmt::Display for IndexName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closure(name) | Self::Definition(name) => f.write_str(name),
+            Self::Label(key) => write!(f, "label {key}"),
+        }
+    }
+}
+
+/// Why an index could not be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// Another index has this name.
+    #[error("there is an index {0:?} already: choose another name, or share it as an IndexDefinition")]
+    NameTaken(String),
+    /// An index function tried to add an index.
+    #[error("index {0:?} was to be added from inside an index function: add it from elsewhere")]
+    Nested(String),
+}
+
+/// How an index fares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexStatus {
+    /// The name of the index; `label app` for an index of the label `app`.
+    pub name: String,
+    /// How many distinct values it has.
+    pub values: usize,
+    /// How many objects it has no values for because its function failed for them.
+    pub failing: usize,
+    /// How often its function has failed or panicked so far.
+    pub failures: u64,
+    /// The object it last failed for.
+    pub last_key: Option<ObjectKey>,
+    /// What it said then. It comes from the function and may quote the object.
+    pub last_message: Option<String>,
+}
+
+/// A handle to one index, typed by what it is keyed by; cheap to clone.
+///
+/// Each call answers from the newest snapshot. To ask several questions of one moment, take
+/// [`current`](Self::current), or [`Snapshot::index`](super::Snapshot::index). Objects come ordered by namespace,
+/// then name.
+///
+/// ```
+/// use informer_core::store;
+/// use k8s_openapi::api::core::v1::Pod;
+///
+/// let (_writer, indexer) = store::new::<Pod>();
+/// let by_node = indexer.add_index("node", |pod: &Pod| pod.spec.clone().and_then(|spec| spec.node_name))?;
+/// assert!(by_node.get("node-1").is_empty());
+/// # Ok::<(), store::IndexError>(())
+/// ```
+pub struct Index<K, V> {
+    shared: Arc<Shared<K>>,
+    source: Arc<IndexSource<K, V>>,
+}
+
+impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
+    pub(super) fn new(shared: Arc<Shared<K>>, source: Arc<IndexSource<K, V>>) -> Self {
+        Self { shared, source }
+    }
+
+    /// The name of the index.
+    pub fn name(&self) -> String {
+        self.source.name.to_string()
+    }
+
+    /// The objects with this value.
+    pub fn get<Q: Ord + ?Sized>(&self, value: &Q) -> Vec<Arc<K>>
+    where
+        V: Borrow<Q>,
+    {
+        self.current().get(value)
+    }
+
+    /// The keys of the objects with this value.
+    pub fn keys<Q: Ord + ?Sized>(&self, value: &Q) -> Vec<ObjectKey>
+    where
+        V: Borrow<Q>,
+    {
+        self.current().keys(value)
+    }
+
+    /// The values that at least one object has, in order, each once.
+    pub fn values(&self) -> Vec<V> {
+        self.current().values()
+    }
+
+    /// The number of objects with this value.
+    pub fn len<Q: Ord + ?Sized>(&self, value: &Q) -> usize
+    where
+        V: Borrow<Q>,
+    {
+        self.current().len(value)
+    }
+
+    /// Whether no object has any value.
+    pub fn is_empty(&self) -> bool {
+        self.current().is_empty()
+    }
+
+    /// The index as it is now, to ask several questions of one moment.
+    pub fn current(&self) -> IndexView<K, V> {
+        self.at(&self.shared.current.load())
+    }
+
+    pub(super) fn at(&self, state: &State<K>) -> IndexView<K, V> {
+        let data = state
+            .indexes
+            .iter()
+            .find_map(|index| IndexData::of(&**index, &self.source));
+        IndexView::new(
+            data.cloned()
+                .unwrap_or_else(|| IndexData::build(&self.source, &state.objects)),
+        )
+    }
+}
+
+impl<K, V> Clone for Index<K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            source: self.source.clone(),
+        }
+    }
+}
+
+impl<K, V> fmt::Debug for Index<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index")
+            .field("name", &self.source.name)
+            .finish_non_exhaustive()
+    }
+}

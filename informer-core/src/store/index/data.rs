@@ -1,0 +1,197 @@
+//! The contents of one index at one snapshot, and how a change of an object moves it.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::function::IndexSource;
+use super::{IndexName, IndexStatus, IndexValue};
+use crate::store::key_ref::KeyRef;
+use crate::store::slot::Slot;
+use crate::store::state::Objects;
+use crate::store::tree::{Change, Packed, Plain, Tree, diff};
+
+/// An index whatever it is keyed by: what the writer needs to keep it up to date.
+pub(in crate::store) trait AnyIndex<K>: Any + Send + Sync {
+    fn name(&self) -> &IndexName;
+    /// A copy to change, as cheap as a clone of two trees.
+    fn fork(&self) -> Arc<dyn AnyIndex<K>>;
+    /// Moves one object from what it was to what it is.
+    fn apply(&mut self, key: KeyRef<'_>, old: Option<&Slot<K>>, new: Option<&Slot<K>>);
+    /// Moves the index from one set of objects to another, at the cost of their difference.
+    fn catch_up(&mut self, from: &Objects<K>, to: &Objects<K>);
+    /// Computes the index from nothing.
+    fn rebuild(&mut self, objects: &Objects<K>);
+    fn status(&self) -> IndexStatus;
+}
+
+/// The objects themselves, by value and then by key: a list by index reads no other tree.
+type Postings<K, V> = Tree<Plain<V>, Tree<Packed, Slot<K>>>;
+
+/// One index at one snapshot.
+pub(in crate::store) struct IndexData<K, V> {
+    source: Arc<IndexSource<K, V>>,
+    pub(super) postings: Postings<K, V>,
+    /// The objects the function failed for: they have no values, whatever the function says later.
+    failed: Tree<Packed, ()>,
+}
+
+impl<K, V> Clone for IndexData<K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            source: self.source.clone(),
+            postings: self.postings.clone(),
+            failed: self.failed.clone(),
+        }
+    }
+}
+
+impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
+    pub(in crate::store) fn build(source: &Arc<IndexSource<K, V>>, objects: &Objects<K>) -> Self {
+        let mut data = Self {
+            source: source.clone(),
+            postings: Tree::default(),
+            failed: Tree::default(),
+        };
+        data.rebuild(objects);
+        data
+    }
+
+    /// The contents behind `index`, if it comes from `source`.
+    pub(in crate::store) fn of<'a>(
+        index: &'a dyn AnyIndex<K>,
+        source: &Arc<IndexSource<K, V>>,
+    ) -> Option<&'a Self> {
+        Self::typed(index).filter(|data| Arc::ptr_eq(&data.source, source))
+    }
+
+    /// The contents behind `index`, if it has this type of value.
+    pub(in crate::store) fn typed(index: &dyn AnyIndex<K>) -> Option<&Self> {
+        (index as &dyn Any).downcast_ref()
+    }
+
+    pub(in crate::store) fn source(&self) -> &Arc<IndexSource<K, V>> {
+        &self.source
+    }
+
+    /// The values of an object; none, and a report, if the function fails.
+    fn values(&mut self, key: KeyRef<'_>, object: &K) -> Vec<V> {
+        match self.source.values(object) {
+            Ok(values) => {
+                self.failed.remove(key);
+                values
+            }
+            Err(message) => {
+                self.source.report(key, message);
+                self.failed.insert(key, ());
+                Vec::new()
+            }
+        }
+    }
+
+    /// Takes one object out of the set of one value, and the set out of the index if it was the last.
+    fn take(&mut self, value: &V, key: KeyRef<'_>) -> Option<Slot<K>> {
+        let set = self.postings.get_mut(value)?;
+        let taken = set.remove(key);
+        if set.is_empty() {
+            self.postings.remove(value);
+        }
+        taken
+    }
+
+    fn put(&mut self, value: &V, key: KeyRef<'_>, slot: &Slot<K>) {
+        if let Some(set) = self.postings.get_mut(value) {
+            set.insert(key, slot.clone());
+        } else {
+            self.postings
+                .insert(value, Tree::from_sorted([(key, slot.clone())]));
+        }
+    }
+
+    /// Takes one object out of every set. Only for a function that answers differently from one call to the next:
+    /// then its answer does not say where the object is.
+    fn purge(&mut self, key: KeyRef<'_>) {
+        let holds = |(value, set): (&V, &Tree<Packed, Slot<K>>)| set.get(key).map(|_| value.clone());
+        let values: Vec<V> = self.postings.iter().filter_map(holds).collect();
+        for value in values {
+            self.take(&value, key);
+        }
+    }
+}
+
+impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
+    fn name(&self) -> &IndexName {
+        &self.source.name
+    }
+
+    fn fork(&self) -> Arc<dyn AnyIndex<K>> {
+        Arc::new(self.clone())
+    }
+
+    fn apply(&mut self, key: KeyRef<'_>, old: Option<&Slot<K>>, new: Option<&Slot<K>>) {
+        let before = match old {
+            Some(old) if self.failed.get(key).is_none() => self.source.values(&old.peek()),
+            _ => Ok(Vec::new()),
+        };
+        let after = match new {
+            Some(new) => self.values(key, &new.peek()),
+            None => {
+                self.failed.remove(key);
+                Vec::new()
+            }
+        };
+        let is_known = match before {
+            Ok(before) => before
+                .iter()
+                .filter(|value| after.binary_search(value).is_err())
+                .all(|value| self.take(value, key).is_some()),
+            Err(_) => false,
+        };
+        if !is_known {
+            self.purge(key);
+        }
+        if let Some(slot) = new {
+            for value in &after {
+                self.put(value, key, slot);
+            }
+        }
+    }
+
+    fn catch_up(&mut self, from: &Objects<K>, to: &Objects<K>) {
+        diff(from, to, |Change { key, old, new }| {
+            let is_same = matches!((old, new), (Some(old), Some(new)) if old.is_same(new));
+            if !is_same {
+                self.apply(key, old, new);
+            }
+        });
+    }
+
+    fn rebuild(&mut self, objects: &Objects<K>) {
+        self.failed = Tree::default();
+        let mut entries = Vec::with_capacity(objects.len());
+        for (key, slot) in objects.iter() {
+            let values = self.values(key, &slot.peek());
+            entries.extend(values.into_iter().map(|value| (value, key, slot)));
+        }
+        // Stable: the objects of one value stay in the order of their keys.
+        entries.sort_by(|(this, ..), (that, ..)| this.cmp(that));
+        let sets = entries
+            .chunk_by(|(this, ..), (that, ..)| this == that)
+            .map(|entries| {
+                let set = Tree::from_sorted(entries.iter().map(|(_, key, slot)| (*key, (*slot).clone())));
+                (&entries[0].0, set)
+            });
+        self.postings = Tree::from_sorted(sets);
+    }
+
+    fn status(&self) -> IndexStatus {
+        let failures = self.source.failures();
+        IndexStatus {
+            name: self.source.name.to_string(),
+            values: self.postings.len(),
+            failing: self.failed.len(),
+            failures: failures.count,
+            last_key: failures.last_key,
+            last_message: failures.last_message,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A key borrowed from a snapshot.
+
+use std::fmt;
+
+use crate::key::ObjectKey;
+
+/// The key of an object, borrowed from the snapshot that holds it.
+///
+/// The store keeps keys packed, not as [`ObjectKey`]s; reading the parts in place costs no allocation, and
+/// [`to_key`](Self::to_key) makes an owned key where one is needed. Order is that of [`ObjectKey`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyRef<'a> {
+    /// Empty for a cluster-scoped object; bytes compare as the text does.
+    pub(super) namespace: &'a [u8],
+    pub(super) name: &'a [u8],
+}
+
+impl<'a> KeyRef<'a> {
+    /// The namespace, or `None` for a cluster-scoped object.
+    pub fn namespace(&self) -> Option<&'a str> {
+        (!self.namespace.is_empty()).then(|| text(self.namespace))
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'a str {
+        text(self.name)
+    }
+
+    /// An owned key.
+    pub fn to_key(&self) -> ObjectKey {
+        match self.namespace() {
+            Some(namespace) => ObjectKey::namespaced(namespace, self.name()),
+            None => ObjectKey::cluster(self.name()),
+        }
+    }
+
+    /// An owned key that shares the namespace string of `neighbour` if it is the same one.
+    pub fn to_key_sharing(&self, neighbour: Option<&ObjectKey>) -> ObjectKey {
+        match neighbour.and_then(ObjectKey::namespace_arc) {
+            Some(namespace) if namespace.as_bytes() == self.namespace => {
+                ObjectKey::namespaced(namespace.clone(), self.name())
+            }
+            _ => self.to_key(),
+        }
+    }
+
+    /// The smallest key a namespace can hold, and smaller than every real one: names are not empty.
+    pub(super) fn start_of(namespace: &'a str) -> Self {
+        Self {
+            namespace: namespace.as_bytes(),
+            name: &[],
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("keys are packed from text")
+}
+
+impl<'a> From<&'a ObjectKey> for KeyRef<'a> {
+    fn from(key: &'a ObjectKey) -> Self {
+        Self {
+            namespace: key.namespace().unwrap_or_default().as_bytes(),
+            name: key.name().as_bytes(),
+        }
+    }
+}
+
+impl PartialEq<ObjectKey> for KeyRef<'_> {
+    fn eq(&self, other: &ObjectKey) -> bool {
+        *self == KeyRef::from(other)
+    }
+}
+
+impl fmt::Display for KeyRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace() {
+            Some(namespace) => write!(f, "{namespace}/{}", self.name()),
+            None => f.write_str(self.name()),
+        }
+    }
+}
+
+impl fmt::Debug for KeyRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyRef({self})")
+    }
+}

@@ -1,0 +1,267 @@
+//! Putting a whole list in the place of what a scope holds.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use super::commit::Commit;
+use super::key_ref::KeyRef;
+use super::slot::Slot;
+use super::state::Objects;
+use super::tree::Tree;
+use crate::key::ObjectKey;
+use crate::object::Object;
+use crate::scope::Scope;
+
+/// What becomes of the objects of a scope that a list lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// They are gone.
+    Remove,
+    /// They are gone, except these: the list had them but they could not be decoded.
+    RemoveExcept(HashSet<ObjectKey>),
+    /// They stay: the list had an object that not even a key could be read of, so anything may be that object.
+    Keep,
+}
+
+impl Missing {
+    fn removes(&self, key: KeyRef<'_>) -> bool {
+        match self {
+            Self::Remove => true,
+            Self::RemoveExcept(kept) => !kept.contains(&key.to_key()),
+            Self::Keep => false,
+        }
+    }
+}
+
+/// What a [`replace`](Commit::replace) did.
+#[must_use = "handlers want to hear of what was removed and changed"]
+pub struct Replacement<K> {
+    /// The objects that the list lacked and that are gone, ordered by key.
+    pub removed: Vec<(ObjectKey, Arc<K>)>,
+    /// The objects of the list in its order. Of a key that came twice only the last is here.
+    pub items: Vec<Replaced<K>>,
+}
+
+/// What became of one object of a list.
+pub struct Replaced<K> {
+    /// Its key.
+    pub key: ObjectKey,
+    /// What the store had, and has now.
+    pub outcome: Outcome<K>,
+}
+
+/// What the store had before, and has now, under the key of a listed object.
+pub enum Outcome<K> {
+    /// There was nothing.
+    Added {
+        /// The listed object.
+        current: Arc<K>,
+    },
+    /// There was another version, or another object of the same name.
+    Updated {
+        /// What was there.
+        previous: Arc<K>,
+        /// The listed object.
+        current: Arc<K>,
+    },
+    /// There was an object of the same UID and resource version: it stays and the listed copy is dropped.
+    Unchanged {
+        /// The object that was there.
+        current: Arc<K>,
+    },
+}
+
+impl<K> Outcome<K> {
+    /// What the store has now.
+    pub fn current(&self) -> &Arc<K> {
+        match self {
+            Self::Added { current } | Self::Updated { current, .. } | Self::Unchanged { current } => current,
+        }
+    }
+
+    /// What the store had before; for an unchanged object the same as now.
+    pub fn previous(&self) -> Option<&Arc<K>> {
+        match self {
+            Self::Added { .. } => None,
+            Self::Updated { previous, .. } => Some(previous),
+            Self::Unchanged { current } => Some(current),
+        }
+    }
+
+    /// Whether the store kept the object it had.
+    pub fn is_unchanged(&self) -> bool {
+        matches!(self, Self::Unchanged { .. })
+    }
+}
+
+impl<K: Object> Commit<'_, K> {
+    /// Puts a list in the place of what the scope holds.
+    ///
+    /// Of a key that comes twice, the last wins. An object whose UID and resource version are those of the stored
+    /// one is not replaced, so that memory stays with one copy. Listed keys are no longer stale, nor are those that
+    /// `missing` removes or would remove: call [`mark_stale`](Self::mark_stale) afterwards for what the list had
+    /// and could not be decoded. The version is not moved: that is [`set_version`](Self::set_version)'s task.
+    pub fn replace(
+        &mut self,
+        scope: &Scope,
+        items: Vec<(ObjectKey, Arc<K>)>,
+        missing: Missing,
+    ) -> Replacement<K> {
+        let old = self.state.objects.clone();
+        let items: Vec<Replaced<K>> = last_of_each_key(items)
+            .map(|(key, object)| compare(&old, key, object))
+            .collect();
+        let mut listed: Vec<&Replaced<K>> = items.iter().collect();
+        listed.sort_by(|this, that| this.key.cmp(&that.key));
+
+        let removed = absent(&old, scope, &listed, &missing);
+        self.clear_stale(scope, &listed, &missing);
+        let changed = items.iter().filter(|item| !item.outcome.is_unchanged()).count();
+        if (changed + removed.len()) * 2 > old.len() {
+            self.set_objects(rebuilt(&old, &listed, &removed));
+        } else {
+            for (key, _) in &removed {
+                self.remove(key);
+            }
+            for item in listed.iter().filter(|item| !item.outcome.is_unchanged()) {
+                self.upsert(item.key.clone(), item.outcome.current().clone());
+            }
+        }
+        Replacement { removed, items }
+    }
+
+    fn clear_stale(&mut self, scope: &Scope, listed: &[&Replaced<K>], missing: &Missing) {
+        if self.state.stale.is_empty() {
+            return;
+        }
+        let gone = |key: KeyRef<'_>| {
+            let is_listed = listed
+                .binary_search_by(|item| KeyRef::from(&item.key).cmp(&key))
+                .is_ok();
+            is_listed || (scope.contains(&key.to_key()) && missing.removes(key))
+        };
+        let keys: Vec<ObjectKey> = self
+            .state
+            .stale
+            .iter()
+            .filter(|(key, _)| gone(*key))
+            .map(|(key, _)| key.to_key())
+            .collect();
+        for key in keys {
+            self.state.stale.clear(&key);
+        }
+    }
+}
+
+/// Drops every item whose key comes again later.
+fn last_of_each_key<T>(items: Vec<(ObjectKey, T)>) -> impl Iterator<Item = (ObjectKey, T)> {
+    let last: HashMap<&ObjectKey, usize> = items.iter().enumerate().map(|(at, (key, _))| (key, at)).collect();
+    let is_last: Vec<bool> = items
+        .iter()
+        .enumerate()
+        .map(|(at, (key, _))| last[key] == at)
+        .collect();
+    items
+        .into_iter()
+        .zip(is_last)
+        .filter_map(|(item, is_last)| is_last.then_some(item))
+}
+
+fn compare<K: Object>(old: &Objects<K>, key: ObjectKey, listed: Arc<K>) -> Replaced<K> {
+    let outcome = match old.get((&key).into()) {
+        None => Outcome::Added { current: listed },
+        Some(slot) if is_unchanged(&**slot.peek(), &*listed) => Outcome::Unchanged { current: slot.get() },
+        Some(slot) => Outcome::Updated {
+            previous: slot.get(),
+            current: listed,
+        },
+    };
+    Replaced { key, outcome }
+}
+
+/// Whether the two are one object at one version. Without a version nothing says so.
+fn is_unchanged<K: Object>(old: &K, new: &K) -> bool {
+    let (old, new) = (old.meta(), new.meta());
+    let version = old
+        .resource_version
+        .as_deref()
+        .filter(|version| !version.is_empty());
+    version.is_some() && version == new.resource_version.as_deref() && old.uid == new.uid
+}
+
+/// The objects of the scope that are not listed and have to go.
+fn absent<K: Object>(
+    old: &Objects<K>,
+    scope: &Scope,
+    listed: &[&Replaced<K>],
+    missing: &Missing,
+) -> Vec<(ObjectKey, Arc<K>)> {
+    if *missing == Missing::Keep {
+        return Vec::new();
+    }
+    let namespace = match scope {
+        Scope::All => None,
+        Scope::Namespace(namespace) => Some(&**namespace),
+    };
+    let mut listed = listed.iter().map(|item| KeyRef::from(&item.key)).peekable();
+    old.iter_from(KeyRef::start_of(namespace.unwrap_or_default()))
+        .take_while(|(key, _)| namespace.is_none_or(|namespace| key.namespace == namespace.as_bytes()))
+        .filter(|(key, _)| {
+            while listed.next_if(|listed| listed < key).is_some() {}
+            listed.peek() != Some(key) && missing.removes(*key)
+        })
+        .map(|(key, slot)| (key.to_key(), slot.get()))
+        .collect()
+}
+
+/// The objects after the replacement, built anew: cheaper than one by one when most of them change.
+fn rebuilt<K>(old: &Objects<K>, listed: &[&Replaced<K>], removed: &[(ObjectKey, Arc<K>)]) -> Objects<K> {
+    let mut dropped = removed.iter().map(|(key, _)| KeyRef::from(key)).peekable();
+    let mut replaced = listed.iter().map(|item| KeyRef::from(&item.key)).peekable();
+    let stays = |key: &KeyRef<'_>| {
+        while dropped.next_if(|dropped| dropped < key).is_some() {}
+        while replaced.next_if(|replaced| replaced < key).is_some() {}
+        dropped.peek() != Some(key) && replaced.peek() != Some(key)
+    };
+    let mut stays = stays;
+    let mut entries: Vec<(KeyRef<'_>, Slot<K>)> = old
+        .iter()
+        .filter(|(key, _)| stays(key))
+        .map(|(key, slot)| (key, slot.clone()))
+        .collect();
+    entries.extend(
+        listed
+            .iter()
+            .map(|item| ((&item.key).into(), Slot::new(item.outcome.current().clone()))),
+    );
+    // Two ascending runs: a stable sort merges them.
+    entries.sort_by_key(|(key, _)| *key);
+    Tree::from_sorted(entries)
+}
+
+impl<K> fmt::Debug for Replacement<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let removed: Vec<&ObjectKey> = self.removed.iter().map(|(key, _)| key).collect();
+        f.debug_struct("Replacement")
+            .field("removed", &removed)
+            .field("items", &self.items)
+            .finish()
+    }
+}
+
+impl<K> fmt::Debug for Replaced<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:?}", self.key, self.outcome)
+    }
+}
+
+impl<K> fmt::Debug for Outcome<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Added { .. } => "Added",
+            Self::Updated { .. } => "Updated",
+            Self::Unchanged { .. } => "Unchanged",
+        })
+    }
+}

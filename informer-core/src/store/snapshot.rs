@@ -1,0 +1,207 @@
+//! Reading: one immutable version of the store.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::index::{Index, IndexValue, IndexView};
+use super::key_ref::KeyRef;
+use super::slot::{ObjectRef, Slot};
+use super::stale::Stale;
+use super::state::State;
+use super::tree::{self, Packed};
+use super::versions::Versions;
+use crate::key::ObjectKey;
+use crate::resource_version::ResourceVersion;
+
+/// Everything the store held at one moment: objects, indexes, versions and stale keys of one commit.
+///
+/// A snapshot never changes, costs one reference count to take and to clone, and may be held for any time: it keeps
+/// the objects it shows alive, and never holds up the writer or another reader.
+///
+/// ```
+/// use std::sync::Arc;
+/// use informer_core::{ObjectKey, store};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+///
+/// let (mut writer, indexer) = store::new::<ConfigMap>();
+/// let before = indexer.snapshot();
+///
+/// let mut commit = writer.begin();
+/// commit.upsert(ObjectKey::namespaced("web", "settings"), Arc::new(ConfigMap::default()));
+/// commit.publish();
+///
+/// assert_eq!(before.len(), 0);
+/// let after = indexer.snapshot();
+/// for (key, object) in after.iter() {
+///     assert_eq!((key.namespace(), key.name()), (Some("web"), "settings"));
+///     let _to_keep: Arc<ConfigMap> = object.clone();
+/// }
+/// ```
+pub struct Snapshot<K>(pub(super) Arc<State<K>>);
+
+impl<K: Send + Sync + 'static> Snapshot<K> {
+    /// The object under a key.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.0.objects.get(key.into()).map(Slot::get)
+    }
+
+    /// The object under a key, borrowed from the snapshot.
+    pub fn peek(&self, key: &ObjectKey) -> Option<ObjectRef<'_, K>> {
+        self.0.objects.get(key.into()).map(Slot::peek)
+    }
+
+    /// Whether there is an object under a key.
+    pub fn contains(&self, key: &ObjectKey) -> bool {
+        self.0.objects.get(key.into()).is_some()
+    }
+
+    /// All objects, ordered by namespace, then name.
+    pub fn list(&self) -> Vec<Arc<K>> {
+        let mut objects = Vec::with_capacity(self.len());
+        objects.extend(self.0.objects.iter().map(|(_, slot)| slot.get()));
+        objects
+    }
+
+    /// The objects of one namespace, ordered by name.
+    pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
+        self.namespace(namespace)
+            .map(|(_, object)| object.clone())
+            .collect()
+    }
+
+    /// All keys in order. Keys of one namespace share its string.
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        let mut keys: Vec<ObjectKey> = Vec::with_capacity(self.len());
+        for (key, _) in self.0.objects.iter() {
+            keys.push(key.to_key_sharing(keys.last()));
+        }
+        keys
+    }
+
+    /// The number of objects.
+    pub fn len(&self) -> usize {
+        self.0.objects.len()
+    }
+
+    /// Whether there are no objects.
+    pub fn is_empty(&self) -> bool {
+        self.0.objects.is_empty()
+    }
+
+    /// All objects with their keys, in order, without a reference count touched.
+    pub fn iter(&self) -> Entries<'_, K> {
+        Entries {
+            entries: self.0.objects.iter(),
+            namespace: None,
+        }
+    }
+
+    /// The objects of one namespace with their keys, ordered by name.
+    pub fn namespace<'a>(&'a self, namespace: &'a str) -> Entries<'a, K> {
+        let entries = self.0.objects.iter_from(KeyRef::start_of(namespace));
+        Entries {
+            entries,
+            namespace: Some(namespace.as_bytes()),
+        }
+    }
+
+    /// Calls `visit` for every object in order.
+    pub fn for_each(&self, mut visit: impl FnMut(KeyRef<'_>, &Arc<K>)) {
+        for (key, object) in self.iter() {
+            visit(key, &object);
+        }
+    }
+
+    /// The namespaces that have objects, in order. Costs one search for each, however many objects it has.
+    pub fn namespaces(&self) -> Vec<&str> {
+        let mut namespaces = Vec::new();
+        // No name starts with a byte above those of UTF-8, so this is behind all names of the namespace.
+        let behind = |namespace| KeyRef {
+            namespace,
+            name: &[0xff],
+        };
+        let mut last: &[u8] = &[];
+        while let Some((key, _)) = self.0.objects.iter_from(behind(last)).next() {
+            last = key.namespace;
+            namespaces.extend(key.namespace());
+        }
+        namespaces
+    }
+
+    /// The version of the only scope; with several scopes the version they all have, if it is the same.
+    pub fn resource_version(&self) -> Option<ResourceVersion> {
+        self.0.versions.common().cloned()
+    }
+
+    /// The version of every scope.
+    pub fn versions(&self) -> &Versions {
+        &self.0.versions
+    }
+
+    /// The keys whose newest state could not be decoded.
+    pub fn stale(&self) -> &Stale {
+        &self.0.stale
+    }
+
+    /// An index as it was at this snapshot.
+    ///
+    /// If the snapshot was taken before the index was added (or from another store) the index is computed here and
+    /// now, which costs a pass over all objects.
+    pub fn index<V: IndexValue>(&self, index: &Index<K, V>) -> IndexView<K, V> {
+        index.at(&self.0)
+    }
+
+    /// Whether the two snapshots are of one commit.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<K> Clone for Snapshot<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K: Send + Sync + 'static> fmt::Debug for Snapshot<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("len", &self.len())
+            .field("versions", self.versions())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, K: Send + Sync + 'static> IntoIterator for &'a Snapshot<K> {
+    type Item = (KeyRef<'a>, ObjectRef<'a, K>);
+    type IntoIter = Entries<'a, K>;
+
+    fn into_iter(self) -> Entries<'a, K> {
+        self.iter()
+    }
+}
+
+/// The objects of a snapshot with their keys, in order.
+pub struct Entries<'a, K> {
+    entries: tree::Iter<'a, Packed, Slot<K>>,
+    /// The namespace behind whose last object the walk ends; `None`: it ends with the snapshot.
+    namespace: Option<&'a [u8]>,
+}
+
+impl<'a, K> Iterator for Entries<'a, K> {
+    type Item = (KeyRef<'a>, ObjectRef<'a, K>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, slot) = self.entries.next()?;
+        match self.namespace {
+            Some(namespace) if namespace != key.namespace => None,
+            _ => Some((key, slot.peek())),
+        }
+    }
+}
+
+impl<K> fmt::Debug for Entries<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entries")
+    }
+}

@@ -1,0 +1,160 @@
+//! An ordered map as a copy-on-write B+tree: cheap to clone, so that every commit can leave its readers a copy.
+
+mod iter;
+mod keys;
+mod node;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub(super) use self::iter::{Change, Iter, diff};
+pub(super) use self::keys::{Keys, Packed, Plain};
+use self::node::{FAN_OUT, Inner, Inserted, Leaf, Node};
+
+/// An ordered map. A clone costs one reference count and is independent of the original: a change copies the
+/// nodes on its path that are shared, and only those.
+pub(super) struct Tree<B, T> {
+    root: Option<Arc<Node<B, T>>>,
+    len: usize,
+}
+
+impl<B, T> Clone for Tree<B, T> {
+    fn clone(&self) -> Self {
+        Self {
+            root: self.root.clone(),
+            len: self.len,
+        }
+    }
+}
+
+impl<B, T> Default for Tree<B, T> {
+    fn default() -> Self {
+        Self { root: None, len: 0 }
+    }
+}
+
+impl<B: Keys, T: Clone> Tree<B, T> {
+    /// Builds a tree from entries in strictly ascending order, with a little room in each node.
+    pub(super) fn from_sorted<'a>(entries: impl IntoIterator<Item = (B::Ref<'a>, T)>) -> Self
+    where
+        B: 'a,
+    {
+        let room = |limit: usize| limit - limit / 8;
+        let (mut len, mut level) = (0, Vec::new());
+        let mut entries = entries.into_iter().peekable();
+        while entries.peek().is_some() {
+            let (keys, slots): (Vec<B::Ref<'a>>, Vec<T>) = entries.by_ref().take(room(B::LEAF)).unzip();
+            len += slots.len();
+            level.push(Arc::new(Node::Leaf(Leaf {
+                keys: B::collect(&keys),
+                slots,
+            })));
+        }
+        while level.len() > 1 {
+            let mut children = level.into_iter().peekable();
+            level = Vec::new();
+            while children.peek().is_some() {
+                let group = children.by_ref().take(room(FAN_OUT)).collect();
+                level.push(Arc::new(Node::Inner(Inner::of(group))));
+            }
+        }
+        Self {
+            root: level.pop(),
+            len,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether the two are one tree: equal without looking.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (&self.root, &other.root) {
+            (Some(this), Some(that)) => Arc::ptr_eq(this, that),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    pub(super) fn get(&self, key: B::Ref<'_>) -> Option<&T> {
+        self.get_by(|keys| keys.find(key))
+    }
+
+    /// The value at the key that `find` finds among a node's keys.
+    pub(super) fn get_by(&self, find: impl Fn(&B) -> Result<usize, usize>) -> Option<&T> {
+        let mut node = self.root.as_deref()?;
+        loop {
+            match node {
+                Node::Leaf(leaf) => return find(&leaf.keys).ok().map(|at| &leaf.slots[at]),
+                Node::Inner(inner) => node = &inner.children[inner.child(find(&inner.bounds))],
+            }
+        }
+    }
+
+    /// The value at a key, to be changed. Copies the path to it, if the key is there.
+    pub(super) fn get_mut(&mut self, key: B::Ref<'_>) -> Option<&mut T> {
+        self.get(key)?;
+        node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
+    }
+
+    pub(super) fn insert(&mut self, key: B::Ref<'_>, value: T) -> Option<T> {
+        let Some(root) = &mut self.root else {
+            let leaf = Leaf {
+                keys: B::collect(&[key]),
+                slots: vec![value],
+            };
+            *self = Self {
+                root: Some(Arc::new(Node::Leaf(leaf))),
+                len: 1,
+            };
+            return None;
+        };
+        match node::insert(root, key, value) {
+            Inserted::Replaced(old) => return Some(old),
+            Inserted::Added => {}
+            Inserted::Split(right) => {
+                let parent = Inner::of(vec![root.clone(), right]);
+                *root = Arc::new(Node::Inner(parent));
+            }
+        }
+        self.len += 1;
+        None
+    }
+
+    /// Takes out the value at a key. Copies nothing if the key is not there.
+    pub(super) fn remove(&mut self, key: B::Ref<'_>) -> Option<T> {
+        self.get(key)?;
+        let root = self.root.as_mut()?;
+        let removed = node::remove(root, &|keys: &B| keys.find(key))?;
+        self.len -= 1;
+        while let Node::Inner(inner) = &**root
+            && let [only] = &inner.children[..]
+        {
+            *root = only.clone();
+        }
+        if root.is_empty() {
+            self.root = None;
+        }
+        Some(removed)
+    }
+
+    /// All entries in order.
+    pub(super) fn iter(&self) -> Iter<'_, B, T> {
+        self.iter_by(|_| Err(0))
+    }
+
+    /// The entries from the first key that is not smaller than `key`.
+    pub(super) fn iter_from(&self, key: B::Ref<'_>) -> Iter<'_, B, T> {
+        self.iter_by(|keys| keys.find(key))
+    }
+
+    fn iter_by(&self, find: impl Fn(&B) -> Result<usize, usize>) -> Iter<'_, B, T> {
+        Iter::new(self.root.as_deref(), find)
+    }
+}

@@ -1,0 +1,139 @@
+//! Walks over a tree in key order, and over the difference of two trees.
+
+use std::cmp::Ordering;
+
+use super::Tree;
+use super::keys::Keys;
+use super::node::{Inner, Leaf, Node};
+
+/// The entries of a tree in order.
+pub(in crate::store) struct Iter<'a, B, T> {
+    /// The inner nodes above the leaf, each with the child to visit next.
+    above: Vec<(&'a Inner<B, T>, usize)>,
+    leaf: Option<&'a Leaf<B, T>>,
+    at: usize,
+}
+
+impl<'a, B: Keys, T> Iter<'a, B, T> {
+    pub(super) fn new(root: Option<&'a Node<B, T>>, find: impl Fn(&B) -> Result<usize, usize>) -> Self {
+        let mut iter = Self {
+            above: Vec::new(),
+            leaf: None,
+            at: 0,
+        };
+        let Some(mut node) = root else {
+            return iter;
+        };
+        loop {
+            match node {
+                Node::Leaf(leaf) => {
+                    iter.leaf = Some(leaf);
+                    iter.at = find(&leaf.keys).unwrap_or_else(|at| at);
+                    iter.settle();
+                    return iter;
+                }
+                Node::Inner(inner) => {
+                    let at = inner.child(find(&inner.bounds));
+                    iter.above.push((inner, at + 1));
+                    node = &inner.children[at];
+                }
+            }
+        }
+    }
+
+    /// Goes on to the next leaf if this one is used up.
+    fn settle(&mut self) {
+        while self.leaf.is_some_and(|leaf| self.at >= leaf.slots.len()) {
+            self.next_leaf();
+        }
+    }
+
+    fn next_leaf(&mut self) {
+        self.leaf = None;
+        self.at = 0;
+        while let Some((inner, at)) = self.above.last_mut() {
+            let Some(mut node) = inner.children.get(*at).map(|child| &**child) else {
+                self.above.pop();
+                continue;
+            };
+            *at += 1;
+            loop {
+                match node {
+                    Node::Leaf(leaf) => {
+                        self.leaf = Some(leaf);
+                        return;
+                    }
+                    Node::Inner(inner) => {
+                        self.above.push((inner, 1));
+                        node = &inner.children[0];
+                    }
+                }
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<(B::Ref<'a>, &'a T)> {
+        let leaf = self.leaf?;
+        Some((leaf.keys.get(self.at), &leaf.slots[self.at]))
+    }
+
+    /// The leaf whose first entry comes next, if the walk is at the beginning of one.
+    fn whole_leaf(&self) -> Option<&'a Leaf<B, T>> {
+        self.leaf.filter(|_| self.at == 0)
+    }
+}
+
+impl<'a, B: Keys, T> Iterator for Iter<'a, B, T> {
+    type Item = (B::Ref<'a>, &'a T);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = self.peek()?;
+        self.at += 1;
+        self.settle();
+        Some(entry)
+    }
+}
+
+/// One key at which two trees may differ.
+pub(in crate::store) struct Change<'a, B: Keys + 'a, T> {
+    pub(in crate::store) key: B::Ref<'a>,
+    pub(in crate::store) old: Option<&'a T>,
+    pub(in crate::store) new: Option<&'a T>,
+}
+
+/// Calls `visit` for every key whose entry may differ between the trees, in order. Leaves the two share are
+/// skipped whole, so the difference of a tree and a changed clone of it costs about the number of changes. An
+/// entry of a leaf that was copied is visited even if it is the same in both.
+pub(in crate::store) fn diff<'a, B: Keys, T: Clone>(
+    old: &'a Tree<B, T>,
+    new: &'a Tree<B, T>,
+    mut visit: impl FnMut(Change<'a, B, T>),
+) where
+    B::Ref<'a>: Ord,
+{
+    let (mut before, mut after) = (old.iter(), new.iter());
+    loop {
+        if let (Some(this), Some(that)) = (before.whole_leaf(), after.whole_leaf())
+            && std::ptr::eq(this, that)
+        {
+            before.next_leaf();
+            after.next_leaf();
+            continue;
+        }
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((this, _)), Some((that, _))) => this.cmp(&that),
+        };
+        let old = if order.is_le() { before.next() } else { None };
+        let new = if order.is_ge() { after.next() } else { None };
+        if let Some((key, _)) = old.or(new) {
+            visit(Change {
+                key,
+                old: old.map(|(_, slot)| slot),
+                new: new.map(|(_, slot)| slot),
+            });
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! How a node of the tree holds its keys: packed text for object keys, a plain slice for index values.
+
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use crate::store::key_ref::KeyRef;
+
+/// The ordered keys of one node. Cloning shares them; every change makes a new block.
+pub(in crate::store) trait Keys: Clone {
+    /// One key, borrowed.
+    type Ref<'a>: Copy
+    where
+        Self: 'a;
+
+    /// The most keys a leaf holds. Copying a leaf costs a reference count per entry, reading it saves a pointer chase.
+    const LEAF: usize;
+
+    /// Packs keys that are already in order.
+    fn collect<'a>(keys: &[Self::Ref<'a>]) -> Self
+    where
+        Self: 'a;
+    fn len(&self) -> usize;
+    fn get(&self, at: usize) -> Self::Ref<'_>;
+    /// Where the key is, or where it would be inserted.
+    fn find(&self, key: Self::Ref<'_>) -> Result<usize, usize>;
+    fn insert(&mut self, at: usize, key: Self::Ref<'_>);
+    fn remove(&mut self, at: usize);
+    /// Keeps the keys before `at` and returns the rest.
+    fn split_off(&mut self, at: usize) -> Self;
+    fn append(&mut self, other: &Self);
+}
+
+/// Object keys in one allocation, with the namespace stripped where all keys share it.
+///
+/// Layout, all numbers four bytes: `shared`, `count`, the end of each entry, then the text. With a shared
+/// namespace `shared` is its length, the text begins with it and an entry is a name; else `shared` is `MIXED` and
+/// an entry is the length of its namespace, the namespace and the name. Names stay whole, so that a key can be
+/// read in place, without a buffer to put it together.
+#[derive(Clone)]
+pub(in crate::store) struct Packed(Arc<[u8]>);
+
+const MIXED: u32 = u32::MAX;
+const WORD: usize = 4;
+const HEADER: usize = 2 * WORD;
+
+impl Packed {
+    fn word(&self, at: usize) -> usize {
+        let mut word = [0; WORD];
+        word.copy_from_slice(&self.0[at..at + WORD]);
+        u32::from_le_bytes(word) as usize
+    }
+
+    /// Where the text begins.
+    fn text(&self) -> usize {
+        HEADER + WORD * self.len()
+    }
+
+    /// The namespace all keys share, or `None` if they do not.
+    fn shared(&self) -> Option<&[u8]> {
+        let length = self.word(0);
+        (length != MIXED as usize).then(|| &self.0[self.text()..self.text() + length])
+    }
+
+    fn entry(&self, at: usize, first: usize) -> &[u8] {
+        let start = if at == 0 {
+            0
+        } else {
+            self.word(HEADER + WORD * (at - 1))
+        };
+        let end = self.word(HEADER + WORD * at);
+        &self.0[first + start..first + end]
+    }
+
+    fn pack<'a>(keys: impl Iterator<Item = KeyRef<'a>> + Clone) -> Self {
+        let count = keys.clone().count();
+        let mut namespaces = keys.clone().map(|key| key.namespace);
+        let first = namespaces.next().unwrap_or_default();
+        let is_shared = namespaces.all(|namespace| namespace == first);
+        let size = |key: KeyRef<'_>| key.name.len() + if is_shared { 0 } else { WORD + key.namespace.len() };
+
+        let text: usize = keys.clone().map(size).sum();
+        let shared = if is_shared { first } else { &[] };
+        let mut block = Vec::with_capacity(HEADER + WORD * count + shared.len() + text);
+        block.extend(if is_shared {
+            word(shared.len())
+        } else {
+            MIXED.to_le_bytes()
+        });
+        block.extend(word(count));
+        let mut end = 0;
+        for key in keys.clone() {
+            end += size(key);
+            block.extend(word(end));
+        }
+        block.extend(shared);
+        for key in keys {
+            if !is_shared {
+                block.extend(word(key.namespace.len()));
+                block.extend(key.namespace);
+            }
+            block.extend(key.name);
+        }
+        Self(block.into())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = KeyRef<'_>> + Clone {
+        (0..self.len()).map(|at| self.get(at))
+    }
+}
+
+fn word(number: usize) -> [u8; WORD] {
+    u32::try_from(number)
+        .expect("the keys of one node are far below 4 GiB")
+        .to_le_bytes()
+}
+
+impl Keys for Packed {
+    type Ref<'a> = KeyRef<'a>;
+
+    const LEAF: usize = 64;
+
+    fn collect<'a>(keys: &[KeyRef<'a>]) -> Self
+    where
+        Self: 'a,
+    {
+        Self::pack(keys.iter().copied())
+    }
+
+    fn len(&self) -> usize {
+        self.word(WORD)
+    }
+
+    fn get(&self, at: usize) -> KeyRef<'_> {
+        if let Some(namespace) = self.shared() {
+            return KeyRef {
+                namespace,
+                name: self.entry(at, self.text() + namespace.len()),
+            };
+        }
+        let (length, text) = self.entry(at, self.text()).split_at(WORD);
+        let mut word = [0; WORD];
+        word.copy_from_slice(length);
+        let (namespace, name) = text.split_at(u32::from_le_bytes(word) as usize);
+        KeyRef { namespace, name }
+    }
+
+    fn find(&self, key: KeyRef<'_>) -> Result<usize, usize> {
+        let Some(namespace) = self.shared() else {
+            return search(self.len(), |at| self.get(at).cmp(&key));
+        };
+        match namespace.cmp(key.namespace) {
+            std::cmp::Ordering::Less => Err(self.len()),
+            std::cmp::Ordering::Greater => Err(0),
+            std::cmp::Ordering::Equal => {
+                let names = self.text() + namespace.len();
+                search(self.len(), |at| self.entry(at, names).cmp(key.name))
+            }
+        }
+    }
+
+    fn insert(&mut self, at: usize, key: KeyRef<'_>) {
+        *self = Self::pack(self.iter().take(at).chain([key]).chain(self.iter().skip(at)));
+    }
+
+    fn remove(&mut self, at: usize) {
+        *self = Self::pack(self.iter().take(at).chain(self.iter().skip(at + 1)));
+    }
+
+    fn split_off(&mut self, at: usize) -> Self {
+        let rest = Self::pack(self.iter().skip(at));
+        *self = Self::pack(self.iter().take(at));
+        rest
+    }
+
+    fn append(&mut self, other: &Self) {
+        *self = Self::pack(self.iter().chain(other.iter()));
+    }
+}
+
+/// Keys of any ordered type, as they are.
+#[derive(Clone)]
+pub(in crate::store) struct Plain<V>(Arc<[V]>);
+
+impl<V> Plain<V> {
+    /// Like [`Keys::find`], by anything the key can be borrowed as.
+    pub(in crate::store) fn find_borrowed<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
+    where
+        V: Borrow<Q>,
+    {
+        search(self.0.len(), |at| self.0[at].borrow().cmp(key))
+    }
+}
+
+impl<V: Ord + Clone> Keys for Plain<V> {
+    type Ref<'a>
+        = &'a V
+    where
+        V: 'a;
+
+    const LEAF: usize = 32;
+
+    fn collect<'a>(keys: &[&'a V]) -> Self
+    where
+        Self: 'a,
+    {
+        Self(keys.iter().map(|key| (*key).clone()).collect())
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, at: usize) -> &V {
+        &self.0[at]
+    }
+
+    fn find(&self, key: &V) -> Result<usize, usize> {
+        self.find_borrowed(key)
+    }
+
+    fn insert(&mut self, at: usize, key: &V) {
+        self.0 = self.0[..at]
+            .iter()
+            .chain([key])
+            .chain(&self.0[at..])
+            .cloned()
+            .collect();
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.0 = self.0[..at].iter().chain(&self.0[at + 1..]).cloned().collect();
+    }
+
+    fn split_off(&mut self, at: usize) -> Self {
+        let rest = Self(self.0[at..].into());
+        self.0 = self.0[..at].into();
+        rest
+    }
+
+    fn append(&mut self, other: &Self) {
+        self.0 = self.0.iter().chain(&*other.0).cloned().collect();
+    }
+}
+
+/// Binary search over positions `0..count`; `compare` orders the key at a position against the sought one.
+fn search(count: usize, compare: impl Fn(usize) -> std::cmp::Ordering) -> Result<usize, usize> {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match compare(middle) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+            std::cmp::Ordering::Equal => return Ok(middle),
+        }
+    }
+    Err(low)
+}

@@ -1,0 +1,213 @@
+//! The nodes of the tree and what a change does to them.
+
+use std::mem;
+use std::sync::Arc;
+
+use super::keys::Keys;
+
+/// The most children of an inner node.
+pub(super) const FAN_OUT: usize = 32;
+
+/// One node. Shared nodes are copied before a change; a node only this tree holds is changed in place.
+pub(super) enum Node<B, T> {
+    Leaf(Leaf<B, T>),
+    Inner(Inner<B, T>),
+}
+
+/// Values under their keys, `slots[i]` under `keys[i]`. The keys stay shared while only values change.
+pub(super) struct Leaf<B, T> {
+    pub(super) keys: B,
+    pub(super) slots: Vec<T>,
+}
+
+/// Children under lower bounds: no key below `children[i]` is smaller than `bounds[i]`, and every key below
+/// `children[i - 1]` is.
+pub(super) struct Inner<B, T> {
+    pub(super) bounds: B,
+    pub(super) children: Vec<Arc<Node<B, T>>>,
+}
+
+/// What became of an insertion.
+pub(super) enum Inserted<B, T> {
+    Replaced(T),
+    Added,
+    /// Added, and the node outgrew its limit: this is its new right neighbour.
+    Split(Arc<Node<B, T>>),
+}
+
+impl<B: Keys, T: Clone> Clone for Node<B, T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Leaf(leaf) => Self::Leaf(Leaf {
+                keys: leaf.keys.clone(),
+                slots: leaf.slots.clone(),
+            }),
+            Self::Inner(inner) => Self::Inner(Inner {
+                bounds: inner.bounds.clone(),
+                children: inner.children.clone(),
+            }),
+        }
+    }
+}
+
+impl<B: Keys, T> Node<B, T> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Leaf(leaf) => leaf.slots.len(),
+            Self::Inner(inner) => inner.children.len(),
+        }
+    }
+
+    fn limit(&self) -> usize {
+        match self {
+            Self::Leaf(_) => B::LEAF,
+            Self::Inner(_) => FAN_OUT,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A lower bound of all keys below this node.
+    pub(super) fn bound(&self) -> B::Ref<'_> {
+        match self {
+            Self::Leaf(leaf) => leaf.keys.get(0),
+            Self::Inner(inner) => inner.bounds.get(0),
+        }
+    }
+}
+
+impl<B: Keys, T> Inner<B, T> {
+    /// The child that a key belongs to, given where it is among the bounds.
+    pub(super) fn child(&self, found: Result<usize, usize>) -> usize {
+        match found {
+            Ok(at) => at,
+            Err(at) => at.saturating_sub(1),
+        }
+    }
+
+    /// A parent of `children`, of which there is at least one.
+    pub(super) fn of(children: Vec<Arc<Node<B, T>>>) -> Self {
+        let bounds = B::collect(&children.iter().map(|child| child.bound()).collect::<Vec<_>>());
+        Self { bounds, children }
+    }
+}
+
+pub(super) fn insert<B: Keys, T: Clone>(
+    node: &mut Arc<Node<B, T>>,
+    key: B::Ref<'_>,
+    value: T,
+) -> Inserted<B, T> {
+    match Arc::make_mut(node) {
+        Node::Leaf(leaf) => match leaf.keys.find(key) {
+            Ok(at) => Inserted::Replaced(mem::replace(&mut leaf.slots[at], value)),
+            Err(at) => {
+                leaf.keys.insert(at, key);
+                leaf.slots.insert(at, value);
+                if leaf.slots.len() <= B::LEAF {
+                    return Inserted::Added;
+                }
+                let half = leaf.slots.len() / 2;
+                let right = Leaf {
+                    keys: leaf.keys.split_off(half),
+                    slots: leaf.slots.split_off(half),
+                };
+                leaf.slots.shrink_to_fit();
+                Inserted::Split(Arc::new(Node::Leaf(right)))
+            }
+        },
+        Node::Inner(inner) => {
+            let found = inner.bounds.find(key);
+            if found == Err(0) {
+                inner.bounds.remove(0);
+                inner.bounds.insert(0, key);
+            }
+            let at = inner.child(found);
+            let right = match insert(&mut inner.children[at], key, value) {
+                Inserted::Split(right) => right,
+                done => return done,
+            };
+            inner.bounds.insert(at + 1, right.bound());
+            inner.children.insert(at + 1, right);
+            if inner.children.len() <= FAN_OUT {
+                return Inserted::Added;
+            }
+            let half = inner.children.len() / 2;
+            let right = Inner {
+                bounds: inner.bounds.split_off(half),
+                children: inner.children.split_off(half),
+            };
+            inner.children.shrink_to_fit();
+            Inserted::Split(Arc::new(Node::Inner(right)))
+        }
+    }
+}
+
+/// Changes the value at a key that is there.
+pub(super) fn get_mut<'t, B: Keys, T: Clone>(
+    node: &'t mut Arc<Node<B, T>>,
+    find: &impl Fn(&B) -> Result<usize, usize>,
+) -> Option<&'t mut T> {
+    match Arc::make_mut(node) {
+        Node::Leaf(leaf) => find(&leaf.keys).ok().map(|at| &mut leaf.slots[at]),
+        Node::Inner(inner) => {
+            let at = inner.child(find(&inner.bounds));
+            get_mut(&mut inner.children[at], find)
+        }
+    }
+}
+
+/// Takes out the value at a key. Nodes that are left nearly empty are merged with a neighbour, empty ones dropped.
+pub(super) fn remove<B: Keys, T: Clone>(
+    node: &mut Arc<Node<B, T>>,
+    find: &impl Fn(&B) -> Result<usize, usize>,
+) -> Option<T> {
+    match Arc::make_mut(node) {
+        Node::Leaf(leaf) => {
+            let at = find(&leaf.keys).ok()?;
+            leaf.keys.remove(at);
+            Some(leaf.slots.remove(at))
+        }
+        Node::Inner(inner) => {
+            let at = inner.child(find(&inner.bounds));
+            let removed = remove(&mut inner.children[at], find);
+            let child = &inner.children[at];
+            if child.is_empty() {
+                inner.bounds.remove(at);
+                inner.children.remove(at);
+            } else if child.len() < child.limit() / 4 {
+                merge_with_neighbour(inner, at);
+            }
+            removed
+        }
+    }
+}
+
+/// Joins a small child with the neighbour before or behind it, if the two leave room for growth.
+fn merge_with_neighbour<B: Keys, T: Clone>(inner: &mut Inner<B, T>, at: usize) {
+    let fits = |left: usize| {
+        let (left, right) = (inner.children.get(left)?, inner.children.get(left + 1)?);
+        (left.len() + right.len() <= left.limit() * 3 / 4).then_some(())
+    };
+    let before = at.checked_sub(1).filter(|before| fits(*before).is_some());
+    let Some(left) = before.or_else(|| fits(at).map(|()| at)) else {
+        return;
+    };
+    let right = inner.children.remove(left + 1);
+    inner.bounds.remove(left + 1);
+    match (
+        Arc::make_mut(&mut inner.children[left]),
+        Arc::unwrap_or_clone(right),
+    ) {
+        (Node::Leaf(left), Node::Leaf(right)) => {
+            left.keys.append(&right.keys);
+            left.slots.extend(right.slots);
+        }
+        (Node::Inner(left), Node::Inner(right)) => {
+            left.bounds.append(&right.bounds);
+            left.children.extend(right.children);
+        }
+        _ => unreachable!("children of one node are of one kind: all leaves are equally deep"),
+    }
+}
