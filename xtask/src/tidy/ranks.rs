@@ -23,7 +23,7 @@ const RANKS: [&[&str]; 6] = [
         "sync",
         "mutant",
     ],
-    &["source", "client", "delta", "store", "handler"],
+    &["source", "client", "delta", "store", "handler", "status"],
     &["reflector", "processor"],
     &["controller"],
     &["informer"],
