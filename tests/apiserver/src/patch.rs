@@ -1,0 +1,28 @@
+//! The four ways to patch an object, and the record of who owns which field.
+//!
+//! All are pure functions on JSON values: they know nothing of storage, versions or requests. What they answer was
+//! compared with kube-apiserver 1.37; the cases in the tests carry its answers.
+//!
+//! | content type | function |
+//! |---|---|
+//! | `application/json-patch+json` | [`json_patch`] |
+//! | `application/merge-patch+json` | [`merge_patch`] |
+//! | `application/strategic-merge-patch+json` | [`strategic_merge`] |
+//! | `application/apply-patch+yaml` | [`apply`] |
+//!
+//! Every other write (create, update, and the first three patches) goes through [`record_update`] afterwards, so that
+//! `metadata.managedFields` is there for a later apply.
+
+mod apply;
+mod error;
+mod field_set;
+mod json;
+mod managed_fields;
+mod strategic;
+mod typed;
+
+pub use apply::{Apply, OnConflict, apply};
+pub use error::{ConflictCause, PatchError};
+pub use json::{MAX_JSON_PATCH_OPERATIONS, json_patch, merge_patch};
+pub use managed_fields::{Part, Write, manager_of, record_update};
+pub use strategic::strategic_merge;

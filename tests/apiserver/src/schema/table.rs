@@ -1,0 +1,153 @@
+//! The schemas of built-in kinds, read once from the checked-in table.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use super::{
+    FREE, Granularity, ListKey, ListRule, OPAQUE, Origin, Others, PLAIN, Schema, Strategy, Type, TypeId,
+};
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(include_str!("table.txt")));
+
+pub(super) fn find(api_version: &str, kind: &str) -> Option<Schema> {
+    let root = *TABLE.kinds.get(&(api_version, kind))?;
+    Some(Schema {
+        types: Arc::clone(&TABLE.types),
+        root,
+        origin: Origin::BuiltIn,
+    })
+}
+
+/// A copy of all built-in types, to build further ones on.
+pub(super) fn types() -> Vec<Type> {
+    TABLE.types.to_vec()
+}
+
+/// Where `ObjectMeta` is among [`types`].
+pub(super) fn object_meta() -> TypeId {
+    TABLE.object_meta
+}
+
+struct Table {
+    types: Arc<Vec<Type>>,
+    kinds: HashMap<(&'static str, &'static str), TypeId>,
+    object_meta: TypeId,
+}
+
+impl Table {
+    fn parse(text: &'static str) -> Table {
+        let lines = || {
+            text.lines()
+                .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        };
+        let mut types = Type::common();
+        let mut names = HashMap::new();
+        let mut kinds = HashMap::new();
+        // Types refer to each other in any order, so all get their place first.
+        for header in lines().filter(|line| !line.starts_with(' ')) {
+            let words: Vec<&str> = header.split(' ').collect();
+            let id = types.len();
+            names.insert(words[0], id);
+            if let [_, "is", api_version, kind, ..] = words[..] {
+                kinds.insert((api_version, kind), id);
+            }
+            let mut kind = Type::plain();
+            if words.last() == Some(&"atomic") {
+                kind.object = Granularity::Atomic;
+            }
+            types.push(kind);
+        }
+        let mut owner = PLAIN;
+        let mut adjusted = Vec::new();
+        for line in lines() {
+            let Some(field) = line.strip_prefix("  ") else {
+                owner = names[first_word(line).0];
+                continue;
+            };
+            let (name, rest) = first_word(field);
+            let (shape, rest) = first_word(rest);
+            let (target, rules) = first_word(rest);
+            let target = if target == "-" {
+                PLAIN
+            } else {
+                names.get(target).copied().unwrap_or(PLAIN)
+            };
+            let kind = match shape {
+                "struct" if rules.is_empty() => {
+                    types[owner].fields.insert(name.to_owned(), target);
+                    continue;
+                }
+                "struct" => {
+                    adjusted.push((owner, name, target, rules));
+                    continue;
+                }
+                "map" => Type {
+                    others: Others::Entries(target),
+                    ..Type::plain()
+                },
+                "list" => Type {
+                    item: target,
+                    ..Type::plain()
+                },
+                "any" => types[if rest == "atomic" { OPAQUE } else { FREE }].clone(),
+                other => unreachable!("the table has no shape {other}"),
+            };
+            add_field(&mut types, owner, name, kind, rules);
+        }
+        // A struct that a field treats in its own way is a copy of its type, so that type must be complete.
+        for (owner, name, target, rules) in adjusted {
+            let kind = types[target].clone();
+            add_field(&mut types, owner, name, kind, rules);
+        }
+        let object_meta = names["meta.v1.ObjectMeta"];
+        Table {
+            types: Arc::new(types),
+            kinds,
+            object_meta,
+        }
+    }
+}
+
+fn first_word(text: &'static str) -> (&'static str, &'static str) {
+    text.split_once(' ').unwrap_or((text, ""))
+}
+
+/// Adds a field of type `kind` with the rules that the table lists after it.
+fn add_field(types: &mut Vec<Type>, owner: TypeId, name: &str, mut kind: Type, rules: &str) {
+    let mut words = rules.split_terminator(' ');
+    while let Some(word) = words.next() {
+        match word {
+            "atomic" => kind.object = Granularity::Atomic,
+            "granular" => kind.object = Granularity::Granular,
+            "set" => kind.list = ListRule::Set,
+            "keys" => {
+                let keys = words.next().expect("`keys` is followed by names");
+                kind.list = ListRule::Keyed(keys.split(',').map(parse_key).collect());
+            }
+            "merge" => {
+                kind.strategy = match words.next() {
+                    Some(key) => Strategy::MergeBy(key.to_owned()),
+                    None => Strategy::MergeScalars,
+                }
+            }
+            "replace" => kind.strategy = Strategy::Replace,
+            other => unreachable!("the table has no word {other}"),
+        }
+    }
+    let id = types.len();
+    types.push(kind);
+    types[owner].fields.insert(name.to_owned(), id);
+}
+
+fn parse_key(text: &str) -> ListKey {
+    match text.split_once('=') {
+        Some((name, default)) => ListKey {
+            name: name.to_owned(),
+            default: Some(default.to_owned()),
+        },
+        None => ListKey {
+            name: text.to_owned(),
+            default: None,
+        },
+    }
+}
