@@ -2,6 +2,7 @@
 
 mod hygiene;
 mod lexed;
+mod links;
 mod longest;
 mod manifests;
 mod parity;
@@ -39,6 +40,7 @@ pub(crate) fn run() -> Result<()> {
     longest::print(&tree);
 
     let mut problems = hygiene::check(&tree);
+    problems.extend(links::check(&tree));
     problems.extend(ranks::check(&tree));
     problems.extend(parity::check(&tree));
     problems.extend(manifests::check(&tree, &workspace::metadata(&["--no-deps"])?));

@@ -44,7 +44,7 @@ fn find_functions(tokens: &[TokenTree], found: &mut Vec<Function>) {
     let mut role = Role::Other;
     for (index, token) in tokens.iter().enumerate() {
         if let Some(attribute) = attribute(&tokens[index..]) {
-            if mentions(attribute, "test") {
+            if is_test(attribute) {
                 role = Role::Test;
             }
         } else if is_ident(token, "fn") {
@@ -86,6 +86,17 @@ pub(super) fn attribute(tokens: &[TokenTree]) -> Option<TokenStream> {
         }
         _ => None,
     }
+}
+
+/// Whether the attribute makes a function a test: `#[cfg(test)]` does not.
+fn is_test(attribute: TokenStream) -> bool {
+    let is_cfg = |token: &TokenTree| is_ident(token, "cfg") || is_ident(token, "cfg_attr");
+    !attribute
+        .clone()
+        .into_iter()
+        .next()
+        .is_some_and(|first| is_cfg(&first))
+        && mentions(attribute, "test")
 }
 
 /// Whether the identifier `name` is anywhere in the tokens.
@@ -142,5 +153,11 @@ mod tests {
                 function("told", 5, 7, Role::Test)
             ]
         );
+    }
+
+    #[test]
+    fn a_helper_of_tests_is_not_a_test() {
+        let functions = Lexed::new("#[cfg(test)]\nfn helper() {}").unwrap().functions;
+        assert_eq!(functions[0].role, Role::Other);
     }
 }
