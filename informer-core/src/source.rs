@@ -13,6 +13,33 @@ use futures::stream::BoxStream;
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 
+mod answer;
+mod decode;
+mod event;
+mod frames;
+mod gzip;
+mod json_path;
+mod kube_source;
+mod list_body;
+mod list_options;
+mod managed_fields;
+mod request;
+mod sketch;
+mod splitter;
+mod status;
+mod watch_body;
+
+#[cfg(any(test, feature = "__internals"))]
+pub mod fuzzing;
+#[cfg(test)]
+mod tests;
+
+pub use decode::{Decode, DecodeError, DecodeOn, Identity, JsonDecoder};
+pub use kube_source::{KubeSource, KubeSourceError, KubeSourceOptions};
+pub use list_options::{ListOptions, ListOptionsError, SelectorKind};
+pub use managed_fields::ManagedFields;
+pub(crate) use request::DecodesGzip;
+
 /// Lists and watches one kind in one scope (all namespaces, or one).
 ///
 /// Implement it to feed an informer from something other than a kube-apiserver. Every method may be called again
@@ -193,7 +220,11 @@ impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
             Some(key) => write!(f, "object {key} could not be decoded: {}", self.reason),
-            None => write!(f, "an object whose name cannot be read could not be decoded: {}", self.reason),
+            None => write!(
+                f,
+                "an object whose name cannot be read could not be decoded: {}",
+                self.reason
+            ),
         }
     }
 }
@@ -228,7 +259,9 @@ pub enum SourceError {
     #[error("the response cannot be understood: {0}")]
     Protocol(String),
     /// One frame or item is larger than the limit.
-    #[error("an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` if it is legitimate")]
+    #[error(
+        "an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` if it is legitimate"
+    )]
     TooLarge {
         /// The limit in bytes.
         limit: usize,

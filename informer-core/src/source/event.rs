@@ -1,0 +1,147 @@
+//! Decodes the frames of a watch into events.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::decode::{Decode, decode_object};
+use super::sketch::Sketch;
+use super::{BookmarkMark, ObjectChange, ServerStatus, SourceError, WatchEvent};
+use crate::object::Object;
+
+/// Decodes one frame.
+///
+/// A frame that is not JSON is a fault of the connection, not of an object, so it is an error that ends the
+/// watch: the reflector watches again from the last version it saw, and the server sends the event once more.
+pub(super) fn decode_frame<K: Object>(
+    decoder: &dyn Decode<K>,
+    frame: &[u8],
+) -> Result<WatchEvent<K>, SourceError> {
+    if let Some(envelope) = Envelope::cut(frame)
+        && let Some(change) = Change::of(envelope.change)
+        && let Ok(object) = decode_object(decoder, envelope.object)
+    {
+        return Ok(change.event(object));
+    }
+    // Anything unusual is read again with care, even if that costs a second pass.
+    let envelope: CarefulEnvelope<'_> = serde_json::from_slice(frame).map_err(|error| {
+        SourceError::Protocol(format!(
+            "a frame is not a watch event (column {})",
+            error.column()
+        ))
+    })?;
+    let object = envelope.object.map_or("null", RawValue::get).as_bytes();
+    match envelope.change.as_ref() {
+        "BOOKMARK" => Ok(bookmark(object)),
+        "ERROR" => match ServerStatus::parse(object) {
+            Some(status) => Err(SourceError::Status { status }),
+            None => Err(SourceError::Protocol(
+                "an ERROR event carries no status".to_owned(),
+            )),
+        },
+        name => match Change::of(name) {
+            Some(change) => Ok(decode_change(decoder, change, object)),
+            None => Ok(WatchEvent::Unknown),
+        },
+    }
+}
+
+fn decode_change<K: Object>(decoder: &dyn Decode<K>, change: Change, object: &[u8]) -> WatchEvent<K> {
+    match decode_object(decoder, object) {
+        Ok(object) => change.event(object),
+        Err(_) if Sketch::read(object).is_table() => WatchEvent::Unknown,
+        Err(undecodable) => {
+            let change = match change {
+                Change::Added | Change::Modified => ObjectChange::Upserted,
+                Change::Deleted => ObjectChange::Deleted,
+            };
+            WatchEvent::Undecodable {
+                change,
+                object: undecodable,
+            }
+        }
+    }
+}
+
+fn bookmark<K>(object: &[u8]) -> WatchEvent<K> {
+    let sketch = Sketch::read(object);
+    let mark = if sketch.ends_initial_events() {
+        BookmarkMark::InitialEventsEnd
+    } else {
+        BookmarkMark::Progress
+    };
+    WatchEvent::Bookmark {
+        version: sketch.version(),
+        mark,
+    }
+}
+
+/// The event types that carry an object.
+#[derive(Clone, Copy)]
+enum Change {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl Change {
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            "ADDED" => Some(Self::Added),
+            "MODIFIED" => Some(Self::Modified),
+            "DELETED" => Some(Self::Deleted),
+            _ => None,
+        }
+    }
+
+    fn event<K>(self, object: std::sync::Arc<K>) -> WatchEvent<K> {
+        match self {
+            Self::Added => WatchEvent::Added(object),
+            Self::Modified => WatchEvent::Modified(object),
+            Self::Deleted => WatchEvent::Deleted(object),
+        }
+    }
+}
+
+/// A frame as every kube-apiserver writes it: `{"type":"ADDED","object":{..}}`.
+struct Envelope<'f> {
+    change: &'f str,
+    object: &'f [u8],
+}
+
+impl<'f> Envelope<'f> {
+    /// Cuts the frame without reading the object, so that the object is read only once, by its decoder. The decoder
+    /// refuses what does not end with the object, so a frame with further fields is noticed there.
+    fn cut(frame: &'f [u8]) -> Option<Self> {
+        let rest = after(frame, b"{")?;
+        let rest = after(rest, b"\"type\"")?;
+        let rest = after(rest, b":")?;
+        let rest = after(rest, b"\"")?;
+        let (change, rest) = rest.split_at(memchr::memchr(b'"', rest)?);
+        let rest = after(&rest[1..], b",")?;
+        let rest = after(rest, b"\"object\"")?;
+        let rest = after(rest, b":")?;
+        let object = rest.trim_ascii_end().strip_suffix(b"}")?;
+        Some(Self {
+            change: std::str::from_utf8(change).ok()?,
+            object,
+        })
+    }
+}
+
+/// What follows `token`, and blanks before it.
+fn after<'f>(text: &'f [u8], token: &[u8]) -> Option<&'f [u8]> {
+    text.trim_ascii_start().strip_prefix(token)
+}
+
+/// The same in any order and with anything beside it.
+#[derive(serde::Deserialize)]
+struct CarefulEnvelope<'f> {
+    #[serde(rename = "type", borrow)]
+    change: Cow<'f, str>,
+    #[serde(borrow, default)]
+    object: Option<&'f RawValue>,
+}
+
+#[cfg(test)]
+mod tests;

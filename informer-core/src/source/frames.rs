@@ -1,0 +1,118 @@
+//! Cuts the body of a watch into its frames: one JSON document per line.
+
+use bytes::{Bytes, BytesMut};
+
+use super::SourceError;
+
+/// Collects pieces of a body and gives out whole lines, without their ends.
+///
+/// Holds at most one unfinished line, which may not grow past the limit, and the piece it was given last. A line that
+/// lies within one piece is not copied.
+pub(super) struct FrameSplitter {
+    limit: usize,
+    unfinished: BytesMut,
+    piece: Bytes,
+}
+
+impl FrameSplitter {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            unfinished: BytesMut::new(),
+            piece: Bytes::new(),
+        }
+    }
+
+    /// Gives the next piece. All frames of the one before must have been taken.
+    pub(super) fn feed(&mut self, piece: Bytes) {
+        debug_assert!(self.piece.is_empty(), "the last piece is not read to its end");
+        self.piece = piece;
+    }
+
+    /// The next line that is not blank; `None` when more input is needed. What is left when the body ends was cut
+    /// off in the middle and is dropped with the splitter.
+    pub(super) fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
+        while !self.piece.is_empty() {
+            let end = memchr::memchr(b'\n', &self.piece);
+            let length = end.unwrap_or(self.piece.len());
+            if self.unfinished.len() + length > self.limit {
+                return Err(SourceError::TooLarge { limit: self.limit });
+            }
+            let part = self.piece.split_to(length);
+            if end.is_none() {
+                self.unfinished.extend_from_slice(&part);
+                return Ok(None);
+            }
+            let _newline = self.piece.split_to(1);
+            let line = if self.unfinished.is_empty() {
+                part
+            } else {
+                self.unfinished.extend_from_slice(&part);
+                self.unfinished.split().freeze()
+            };
+            if !line.trim_ascii().is_empty() {
+                return Ok(Some(line));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many bytes of an unfinished line are held.
+    #[cfg(any(test, feature = "__internals"))]
+    pub(super) fn held(&self) -> usize {
+        self.unfinished.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<String>, String> {
+        let mut splitter = FrameSplitter::new(limit);
+        let mut lines = Vec::new();
+        for piece in pieces {
+            splitter.feed(Bytes::copy_from_slice(piece));
+            while let Some(line) = splitter.next().map_err(|error| error.to_string())? {
+                lines.push(String::from_utf8(line.trim_ascii().to_vec()).unwrap());
+            }
+            assert!(splitter.held() <= limit);
+        }
+        Ok(lines)
+    }
+
+    fn check(body: &str, expected: &[&str]) {
+        let body = body.as_bytes();
+        for cut in 0..=body.len() {
+            assert_eq!(
+                split(64, [&body[..cut], &body[cut..]]).unwrap(),
+                expected,
+                "cut at {cut}"
+            );
+        }
+        assert_eq!(split(64, body.chunks(1)).unwrap(), expected, "byte by byte");
+    }
+
+    #[test]
+    fn lines_come_whole_wherever_the_body_is_cut() {
+        check("{\"a\":1}\n{\"b\":\"ä\"}\n", &["{\"a\":1}", "{\"b\":\"ä\"}"]);
+    }
+
+    #[test]
+    fn carriage_returns_and_blank_lines_are_tolerated() {
+        check("\n\r\n{}\r\n \n{}\n\n", &["{}", "{}"]);
+    }
+
+    #[test]
+    fn a_cut_off_tail_is_ignored() {
+        check("{}\n{\"type\":", &["{}"]);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_an_error_before_it_ends() {
+        let body = [b'x'; 65];
+        assert!(split(64, [&body[..]]).unwrap_err().contains("64 bytes"));
+        assert!(split(64, body.chunks(1)).unwrap_err().contains("64 bytes"));
+        assert_eq!(split(64, [&[b'x'; 64][..], b"\n"]).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,391 @@
+//! Streaming gunzip for bodies of any number of members, bounded in what one step may produce.
+//!
+//! Kubernetes 1.37 closes a gzip member at every flush of a watch-list stream, so a body is a sequence of members.
+//! `flate2::write::MultiGzDecoder` reads such bodies, but one `write` to it may unpack a thousand times its input into
+//! memory, and it keeps up to 32 KiB of output back until it is flushed. Here headers and trailers are read by hand
+//! around `flate2::Decompress`: every byte of output is given out as soon as its input is there, at most
+//! [`OUTPUT_STEP`] bytes at a time.
+
+use bytes::{Buf, Bytes};
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+
+/// The most one step unpacks.
+pub(super) const OUTPUT_STEP: usize = 256 * 1024;
+const SMALLEST_STEP: usize = 4 * 1024;
+
+const HAS_HEADER_CRC: u8 = 1 << 1;
+const HAS_EXTRA: u8 = 1 << 2;
+const HAS_NAME: u8 = 1 << 3;
+const HAS_COMMENT: u8 = 1 << 4;
+const RESERVED: u8 = 0b1110_0000;
+
+/// Unpacks a gzip stream that arrives in pieces.
+///
+/// [`feed`](Self::feed) it a piece, call [`next`](Self::next) until it answers `None`, and at the end of the body ask
+/// [`ending`](Self::ending) whether the last member was whole.
+pub(super) struct Gunzip {
+    state: State,
+    input: Bytes,
+    inflate: Decompress,
+    crc: Crc,
+    /// Whether the last step filled its output, so that there may be more behind it without further input.
+    filled: bool,
+}
+
+enum State {
+    /// Before the first member.
+    Start,
+    /// Behind a whole member: another one, zero padding, or the end.
+    Between,
+    /// In a header, at this field.
+    Header { fields: Fields, at: Field },
+    /// In the compressed data.
+    Data,
+    /// In the checksum and length behind the data.
+    Trailer { bytes: [u8; 8], have: usize },
+}
+
+/// Which optional header fields are still to come, as the header's flag byte says.
+#[derive(Clone, Copy)]
+struct Fields(u8);
+
+#[derive(Clone, Copy)]
+enum Field {
+    Fixed { have: usize },
+    ExtraLength { low: Option<u8> },
+    Extra { left: u16 },
+    Name,
+    Comment,
+    Crc { left: u8 },
+}
+
+/// How a body ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// At the end of a member.
+    Complete,
+    /// In the middle of one.
+    Truncated,
+}
+
+/// Why a stream is not gzip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum GzipError {
+    #[error("it does not begin with a gzip header")]
+    Header,
+    #[error("the compressed data is corrupt")]
+    Data,
+    #[error("a checksum does not match")]
+    Checksum,
+    #[error("there is something else behind the compressed data")]
+    Garbage,
+}
+
+impl Gunzip {
+    pub(super) fn new() -> Self {
+        Self {
+            state: State::Start,
+            input: Bytes::new(),
+            inflate: Decompress::new(false),
+            crc: Crc::new(),
+            filled: false,
+        }
+    }
+
+    /// Gives the next piece. The one before must have been read to its end.
+    pub(super) fn feed(&mut self, input: Bytes) {
+        debug_assert!(self.input.is_empty(), "the last piece is not read to its end");
+        self.input = input;
+    }
+
+    /// The next unpacked bytes, never empty and at most [`OUTPUT_STEP`]; `None` when more input is needed.
+    pub(super) fn next(&mut self) -> Result<Option<Bytes>, GzipError> {
+        loop {
+            if let State::Data = self.state {
+                if self.input.is_empty() && !self.filled {
+                    return Ok(None);
+                }
+                let output = self.inflate()?;
+                if !output.is_empty() {
+                    return Ok(Some(output.into()));
+                }
+                continue;
+            }
+            if self.input.is_empty() {
+                return Ok(None);
+            }
+            let byte = self.input.get_u8();
+            self.frame(byte)?;
+        }
+    }
+
+    pub(super) fn ending(&self) -> Ending {
+        match self.state {
+            State::Start | State::Between => Ending::Complete,
+            State::Header { .. } | State::Data | State::Trailer { .. } => Ending::Truncated,
+        }
+    }
+
+    fn inflate(&mut self) -> Result<Vec<u8>, GzipError> {
+        // Little input seldom makes much output: a watch event should not cost a large buffer.
+        let wanted = if self.filled {
+            OUTPUT_STEP
+        } else {
+            self.input.len().saturating_mul(8)
+        };
+        let mut output = Vec::with_capacity(wanted.clamp(SMALLEST_STEP, OUTPUT_STEP));
+        let before = self.inflate.total_in();
+        let status = self
+            .inflate
+            .decompress_vec(&self.input, &mut output, FlushDecompress::None)
+            .map_err(|_| GzipError::Data)?;
+        let consumed = usize::try_from(self.inflate.total_in() - before).map_err(|_| GzipError::Data)?;
+        self.input.advance(consumed);
+        self.crc.update(&output);
+        self.filled = output.len() == output.capacity();
+        match status {
+            Status::StreamEnd => {
+                self.filled = false;
+                self.state = State::Trailer {
+                    bytes: [0; 8],
+                    have: 0,
+                };
+            }
+            Status::Ok | Status::BufError if consumed == 0 && output.is_empty() && !self.input.is_empty() => {
+                return Err(GzipError::Data);
+            }
+            Status::Ok | Status::BufError => {}
+        }
+        Ok(output)
+    }
+
+    /// Takes one byte of what stands around the compressed data.
+    fn frame(&mut self, byte: u8) -> Result<(), GzipError> {
+        match &mut self.state {
+            State::Between if byte == 0 => {}
+            State::Between if byte != MAGIC[0] => return Err(GzipError::Garbage),
+            State::Start if byte != MAGIC[0] => return Err(GzipError::Header),
+            State::Start | State::Between => {
+                self.state = State::Header {
+                    fields: Fields(0),
+                    at: Field::Fixed { have: 1 },
+                };
+            }
+            State::Header { fields, at } => match at.take(byte, fields)? {
+                Some(next) => *at = next,
+                None => {
+                    self.inflate.reset(false);
+                    self.crc.reset();
+                    self.state = State::Data;
+                }
+            },
+            State::Trailer { bytes, have } => {
+                bytes[*have] = byte;
+                *have += 1;
+                if *have == bytes.len() {
+                    let [a, b, c, d, e, f, g, h] = *bytes;
+                    let is_intact = u32::from_le_bytes([a, b, c, d]) == self.crc.sum()
+                        && u32::from_le_bytes([e, f, g, h]) == self.crc.amount();
+                    if !is_intact {
+                        return Err(GzipError::Checksum);
+                    }
+                    self.state = State::Between;
+                }
+            }
+            State::Data => return Err(GzipError::Data),
+        }
+        Ok(())
+    }
+}
+
+/// Two bytes of magic and the only compression method there is.
+const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+const FIXED_LENGTH: usize = 10;
+
+impl Field {
+    /// Takes one byte of the header; answers where the next belongs, `None` if it belongs to the data.
+    fn take(self, byte: u8, fields: &mut Fields) -> Result<Option<Self>, GzipError> {
+        Ok(match self {
+            Self::Fixed { have } => {
+                if MAGIC.get(have).is_some_and(|magic| *magic != byte) {
+                    return Err(GzipError::Header);
+                }
+                if have == 3 {
+                    if byte & RESERVED != 0 {
+                        return Err(GzipError::Header);
+                    }
+                    *fields = Fields(byte);
+                }
+                if have + 1 == FIXED_LENGTH {
+                    fields.next()
+                } else {
+                    Some(Self::Fixed { have: have + 1 })
+                }
+            }
+            Self::ExtraLength { low: None } => Some(Self::ExtraLength { low: Some(byte) }),
+            Self::ExtraLength { low: Some(low) } => match u16::from_le_bytes([low, byte]) {
+                0 => fields.next(),
+                left => Some(Self::Extra { left }),
+            },
+            Self::Extra { left: 1 } => fields.next(),
+            Self::Extra { left } => Some(Self::Extra { left: left - 1 }),
+            Self::Name | Self::Comment if byte == 0 => fields.next(),
+            Self::Name | Self::Comment => Some(self),
+            Self::Crc { left: 1 } => None,
+            Self::Crc { left } => Some(Self::Crc { left: left - 1 }),
+        })
+    }
+}
+
+impl Fields {
+    /// The next optional field, in the order they stand in a header.
+    fn next(&mut self) -> Option<Field> {
+        for (flag, field) in [
+            (HAS_EXTRA, Field::ExtraLength { low: None }),
+            (HAS_NAME, Field::Name),
+            (HAS_COMMENT, Field::Comment),
+            (HAS_HEADER_CRC, Field::Crc { left: 2 }),
+        ] {
+            if self.0 & flag != 0 {
+                self.0 &= !flag;
+                return Some(field);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, GzBuilder, write::GzEncoder};
+
+    use super::*;
+
+    fn member(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn unpack<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<u8>, Ending), GzipError> {
+        let mut gunzip = Gunzip::new();
+        let mut output = Vec::new();
+        for piece in pieces {
+            gunzip.feed(Bytes::copy_from_slice(piece));
+            while let Some(bytes) = gunzip.next()? {
+                assert!(!bytes.is_empty() && bytes.len() <= OUTPUT_STEP);
+                output.extend_from_slice(&bytes);
+            }
+        }
+        Ok((output, gunzip.ending()))
+    }
+
+    fn check(body: &[u8], expected: Result<(&[u8], Ending), GzipError>) {
+        let expected = expected.map(|(text, ending)| (text.to_vec(), ending));
+        assert_eq!(unpack([body]), expected, "whole");
+        assert_eq!(unpack(body.chunks(1)), expected, "byte by byte");
+        for split in 0..=body.len() {
+            assert_eq!(
+                unpack([&body[..split], &body[split..]]),
+                expected,
+                "split at {split}"
+            );
+        }
+    }
+
+    #[test]
+    fn many_members_are_one_text() {
+        let body = [member(b"one\n"), member(b""), member(b"two\n"), member(b"three")].concat();
+        check(&body, Ok((b"one\ntwo\nthree", Ending::Complete)));
+    }
+
+    #[test]
+    fn all_header_fields_are_skipped() {
+        let mut encoder = GzBuilder::new()
+            .extra(vec![1, 2, 3])
+            .filename("name")
+            .comment("comment")
+            .write(Vec::new(), Compression::fast());
+        encoder.write_all(b"text").unwrap();
+        let mut body = encoder.finish().unwrap();
+        check(&body, Ok((b"text", Ending::Complete)));
+        // The same with a header checksum, which stands last.
+        body[3] |= HAS_HEADER_CRC;
+        let header = FIXED_LENGTH + 2 + 3 + "name\0".len() + "comment\0".len();
+        body.splice(header..header, [9, 9]);
+        check(&body, Ok((b"text", Ending::Complete)));
+    }
+
+    #[test]
+    fn zero_padding_is_tolerated_and_other_garbage_is_not() {
+        check(
+            &[member(b"text"), vec![0; 7]].concat(),
+            Ok((b"text", Ending::Complete)),
+        );
+        check(
+            &[member(b"a"), vec![0; 3], member(b"b")].concat(),
+            Ok((b"ab", Ending::Complete)),
+        );
+        check(
+            &[member(b"text"), b"more".to_vec()].concat(),
+            Err(GzipError::Garbage),
+        );
+        check(b"plain", Err(GzipError::Header));
+        check(b"\0", Err(GzipError::Header));
+        check(b"", Ok((b"", Ending::Complete)));
+    }
+
+    #[test]
+    fn a_cut_member_is_truncated_and_what_came_before_is_given() {
+        let body = [member(b"one"), member(b"two")].concat();
+        for length in 1..body.len() {
+            let (text, ending) = unpack([&body[..length]]).unwrap();
+            let is_boundary = length == member(b"one").len();
+            assert_eq!(ending == Ending::Complete, is_boundary, "{length}");
+            assert!(b"onetwo".starts_with(text.as_slice()), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_changed_bit_is_noticed() {
+        let body = member(b"some text that is long enough");
+        for at in [0, 2, body.len() - 1, body.len() - 5] {
+            let mut broken = body.clone();
+            broken[at] ^= 0x10;
+            assert!(unpack([broken.as_slice()]).is_err(), "bit at {at}");
+        }
+    }
+
+    #[test]
+    fn an_event_comes_out_with_its_own_member_or_flush() {
+        let mut gunzip = Gunzip::new();
+        for text in [&b"first event\n"[..], b"second event\n"] {
+            gunzip.feed(member(text).into());
+            assert_eq!(gunzip.next().unwrap().as_deref(), Some(text));
+            assert_eq!(gunzip.next().unwrap(), None);
+        }
+        let mut gunzip = Gunzip::new();
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        for text in [&b"first event\n"[..], b"second event\n"] {
+            encoder.write_all(text).unwrap();
+            encoder.flush().unwrap();
+            gunzip.feed(std::mem::take(encoder.get_mut()).into());
+            let mut output = Vec::new();
+            while let Some(bytes) = gunzip.next().unwrap() {
+                output.extend_from_slice(&bytes);
+            }
+            assert_eq!(output, text);
+        }
+    }
+
+    #[test]
+    fn a_bomb_comes_out_in_bounded_steps() {
+        let text = vec![b' '; 10 * 1024 * 1024];
+        let body = member(&text);
+        assert!(body.len() < 20_000);
+        let (output, ending) = unpack([body.as_slice()]).unwrap();
+        assert_eq!((output.len(), ending), (text.len(), Ending::Complete));
+    }
+}

@@ -1,0 +1,233 @@
+//! Lists and watches one kind through a `kube::Client`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
+
+use super::answer;
+use super::decode::{Decode, DecodeOn, JsonDecoder};
+use super::request::{Endpoint, Representation};
+use super::{
+    ListOptions, ListOptionsError, ListRequest, ListStream, ListWatch, ManagedFields, SourceError,
+    WatchRequest, WatchStream, list_body, watch_body,
+};
+use crate::object::Object;
+use crate::scope::Scope;
+
+/// A [`ListWatch`] for any kind, over any `kube::Client`.
+///
+/// Bodies are read as they stream: a list holds one item and one piece of the body, a watch one event, each limited
+/// by [`KubeSourceOptions::max_object_bytes`]. Dropping a returned future or stream ends its request.
+///
+/// With a client of [`crate::client`] answers may be compressed; from any other client they are asked for plain,
+/// because kube's own decompression stops after the first part of a compressed watch.
+pub struct KubeSource<K> {
+    client: kube::Client,
+    endpoint: Endpoint,
+    resource: String,
+    scope: Scope,
+    answer_deadline: Duration,
+    bodies: Arc<BodySettings<K>>,
+}
+
+/// How the bodies of lists and watches are read.
+pub(super) struct BodySettings<K> {
+    pub(super) decoder: Arc<dyn Decode<K>>,
+    pub(super) decode_on: DecodeOn,
+    pub(super) max_object_bytes: usize,
+    pub(super) list_idle_limit: Duration,
+}
+
+/// How a [`KubeSource`] asks and reads.
+pub struct KubeSourceOptions<K> {
+    /// Selectors and further parameters of every list and watch.
+    pub list_options: ListOptions,
+    /// Whether objects keep their `metadata.managedFields`. Not looked at with a [`decoder`](Self::decoder) of your own.
+    pub managed_fields: ManagedFields,
+    /// The largest object, in bytes of its JSON, that is accepted. A larger one ends its list or watch with
+    /// [`SourceError::TooLarge`]. Default: 16 MiB.
+    pub max_object_bytes: usize,
+    /// How long the server may take until it begins to answer, or has sent its error. Default: 30 s.
+    pub answer_deadline: Duration,
+    /// How long a list may send nothing before it is given up. Default: 60 s. A watch has no such limit here: it may be
+    /// quiet for as long as nothing changes.
+    pub list_idle_limit: Duration,
+    /// Where objects are decoded.
+    pub decode_on: DecodeOn,
+    /// What decodes objects. Default: a [`JsonDecoder`].
+    pub decoder: Option<Arc<dyn Decode<K>>>,
+}
+
+impl<K> Default for KubeSourceOptions<K> {
+    fn default() -> Self {
+        Self {
+            list_options: ListOptions::default(),
+            managed_fields: ManagedFields::default(),
+            max_object_bytes: 16 * 1024 * 1024,
+            answer_deadline: Duration::from_secs(30),
+            list_idle_limit: Duration::from_secs(60),
+            decode_on: DecodeOn::default(),
+            decoder: None,
+        }
+    }
+}
+
+impl<K> Clone for KubeSourceOptions<K> {
+    fn clone(&self) -> Self {
+        Self {
+            list_options: self.list_options.clone(),
+            managed_fields: self.managed_fields,
+            max_object_bytes: self.max_object_bytes,
+            answer_deadline: self.answer_deadline,
+            list_idle_limit: self.list_idle_limit,
+            decode_on: self.decode_on,
+            decoder: self.decoder.clone(),
+        }
+    }
+}
+
+impl<K> fmt::Debug for KubeSourceOptions<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KubeSourceOptions")
+            .field("list_options", &self.list_options)
+            .field("managed_fields", &self.managed_fields)
+            .field("max_object_bytes", &self.max_object_bytes)
+            .field("answer_deadline", &self.answer_deadline)
+            .field("list_idle_limit", &self.list_idle_limit)
+            .field("decode_on", &self.decode_on)
+            .field("decoder", &self.decoder.as_ref().map(|_| "custom"))
+            .finish()
+    }
+}
+
+/// Why a [`KubeSource`] cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KubeSourceError {
+    /// The selectors or parameters are broken.
+    #[error("the list options cannot be used")]
+    ListOptions(#[from] ListOptionsError),
+    /// The namespace cannot be the name of one.
+    #[error(
+        "{namespace:?} is not the name of a namespace: lower-case letters, digits and `-`, at most 63 of them"
+    )]
+    Namespace {
+        /// The text that was given.
+        namespace: String,
+    },
+}
+
+impl<K: Object + DeserializeOwned> KubeSource<K> {
+    /// A source for a kind that is known when the program is compiled: a type of k8s-openapi, a derived custom
+    /// resource, or `PartialObjectMeta` of either.
+    pub fn new(
+        client: kube::Client,
+        scope: Scope,
+        options: KubeSourceOptions<K>,
+    ) -> Result<Self, KubeSourceError>
+    where
+        K::DynamicType: Default,
+    {
+        Self::of_type(client, &K::DynamicType::default(), scope, options)
+    }
+
+    /// A source for a kind that is described at run time, such as `DynamicObject` with its `ApiResource`.
+    pub fn of_type(
+        client: kube::Client,
+        dynamic_type: &K::DynamicType,
+        scope: Scope,
+        options: KubeSourceOptions<K>,
+    ) -> Result<Self, KubeSourceError> {
+        options.list_options.validate()?;
+        let namespace = match &scope {
+            Scope::All => None,
+            Scope::Namespace(namespace) if is_dns_label(namespace) => Some(namespace.as_ref()),
+            Scope::Namespace(namespace) => {
+                return Err(KubeSourceError::Namespace {
+                    namespace: namespace.to_string(),
+                });
+            }
+        };
+        let endpoint = Endpoint {
+            path: K::url_path(dynamic_type, namespace),
+            representation: if K::metadata_api() {
+                Representation::MetadataOnly
+            } else {
+                Representation::Full
+            },
+            options: options.list_options,
+        };
+        let (plural, group) = (K::plural(dynamic_type), K::group(dynamic_type));
+        let decoder = options
+            .decoder
+            .unwrap_or_else(|| Arc::new(JsonDecoder::of::<K>(dynamic_type, options.managed_fields)));
+        Ok(Self {
+            client,
+            endpoint,
+            resource: if group.is_empty() {
+                plural.into_owned()
+            } else {
+                format!("{plural}.{group}")
+            },
+            scope,
+            answer_deadline: options.answer_deadline,
+            bodies: Arc::new(BodySettings {
+                decoder,
+                decode_on: options.decode_on,
+                max_object_bytes: options.max_object_bytes,
+                list_idle_limit: options.list_idle_limit,
+            }),
+        })
+    }
+}
+
+impl<K> fmt::Debug for KubeSource<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KubeSource")
+            .field("resource", &self.resource)
+            .field("scope", &self.scope)
+            .field("path", &self.endpoint.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Object> ListWatch<K> for KubeSource<K> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
+        Box::pin(async move {
+            let request = self.endpoint.list(&request)?;
+            let reader = answer::send(&self.client, request, self.answer_deadline).await?;
+            Ok(list_body::stream(reader, Arc::clone(&self.bodies)))
+        })
+    }
+
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
+        Box::pin(async move {
+            let request = self.endpoint.watch(&request)?;
+            let reader = answer::send(&self.client, request, self.answer_deadline).await?;
+            Ok(watch_body::stream(reader, Arc::clone(&self.bodies)))
+        })
+    }
+
+    fn resource(&self) -> &str {
+        &self.resource
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        match &self.scope {
+            Scope::Namespace(namespace) => Some(namespace),
+            Scope::All => None,
+        }
+    }
+}
+
+/// RFC 1123: what Kubernetes lets a namespace be called. The text becomes part of a path, so nothing else may pass.
+fn is_dns_label(text: &str) -> bool {
+    let is_inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    (1..=63).contains(&text.len())
+        && text.as_bytes().iter().all(is_inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}

@@ -1,0 +1,315 @@
+//! Reads an object's metadata and nothing else, forgivingly: for bookmarks, and for objects that cannot be decoded.
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::decode::Identity;
+use crate::key::ObjectKey;
+use crate::resource_version::ResourceVersion;
+
+/// What every object has, as far as it could be read. A field of the wrong type is left out; it does not spoil the rest.
+#[derive(Debug, Default)]
+pub(super) struct Sketch {
+    kind: Text,
+    api_version: Text,
+    metadata: Metadata,
+}
+
+#[derive(Debug, Default)]
+struct Metadata {
+    name: Text,
+    namespace: Text,
+    version: Text,
+    uid: Text,
+    initial_events_end: Text,
+}
+
+#[derive(Debug, Default)]
+enum Text {
+    #[default]
+    Absent,
+    Given(String),
+    /// There, but not a text.
+    Unreadable,
+}
+
+impl Sketch {
+    /// Reads as far as the bytes are sound JSON. Metadata counts only if it was read to its end: half of it could
+    /// name another object.
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let mut sketch = Self::default();
+        let mut json = serde_json::Deserializer::from_slice(bytes);
+        // What comes behind the metadata may be broken: that is why the object is only sketched.
+        let _ = RootSeed(&mut sketch).deserialize(&mut json);
+        sketch
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        let metadata = &self.metadata;
+        let key = match (&metadata.namespace, metadata.name.text()) {
+            (Text::Unreadable, _) | (_, None) => None,
+            (namespace, Some(name)) => {
+                Some(ObjectKey::namespaced(namespace.text().unwrap_or_default(), name))
+            }
+        };
+        Identity {
+            key,
+            version: self.version(),
+            uid: metadata.uid.text().map(str::to_owned),
+        }
+    }
+
+    pub(super) fn version(&self) -> Option<ResourceVersion> {
+        self.metadata.version.text().map(ResourceVersion::new)
+    }
+
+    /// Whether this is the bookmark that ends the initial events.
+    pub(super) fn ends_initial_events(&self) -> bool {
+        self.metadata.initial_events_end.text() == Some("true")
+    }
+
+    /// Whether this is a table for people (`meta.k8s.io` `Table`) instead of an object.
+    pub(super) fn is_table(&self) -> bool {
+        self.kind.text() == Some("Table")
+            && self
+                .api_version
+                .text()
+                .is_none_or(|version| version.starts_with("meta.k8s.io/"))
+    }
+}
+
+impl Text {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Given(text) if !text.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+        Ok(Text::Given(text.to_owned()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Text, E> {
+        Ok(Text::Absent)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Text, E> {
+        Ok(Text::Unreadable)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Text, E> {
+        Ok(Text::Unreadable)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Text, E> {
+        Ok(Text::Unreadable)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Text, E> {
+        Ok(Text::Unreadable)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Text, A::Error> {
+        IgnoredAny.visit_seq(seq).map(|_| Text::Unreadable)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Text, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| Text::Unreadable)
+    }
+}
+
+/// A seed that reads a map into what it points at and lets every other type of value pass.
+macro_rules! lenient_map {
+    ($seed:ident($target:ty), |$out:ident, $key:ident, $map:ident| $read:block) => {
+        struct $seed<'s>(&'s mut $target);
+
+        impl<'de> DeserializeSeed<'de> for $seed<'_> {
+            type Value = ();
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+
+        impl<'de> Visitor<'de> for $seed<'_> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut $map: A) -> Result<(), A::Error> {
+                let $out = self.0;
+                while let Some($key) = $map.next_key::<String>()? {
+                    $read
+                }
+                Ok(())
+            }
+
+            fn visit_unit<E>(self) -> Result<(), E> {
+                Ok(())
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+                Ok(())
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+                Ok(())
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+                Ok(())
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+                Ok(())
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<(), E> {
+                Ok(())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
+                IgnoredAny.visit_seq(seq).map(drop)
+            }
+        }
+    };
+}
+
+lenient_map!(RootSeed(Sketch), |sketch, key, map| {
+    match key.as_str() {
+        "kind" => sketch.kind = map.next_value()?,
+        "apiVersion" => sketch.api_version = map.next_value()?,
+        "metadata" => {
+            let mut metadata = Metadata::default();
+            map.next_value_seed(MetadataSeed(&mut metadata))?;
+            sketch.metadata = metadata;
+        }
+        _ => drop(map.next_value::<IgnoredAny>()?),
+    }
+});
+
+lenient_map!(MetadataSeed(Metadata), |metadata, key, map| {
+    match key.as_str() {
+        "name" => metadata.name = map.next_value()?,
+        "namespace" => metadata.namespace = map.next_value()?,
+        "resourceVersion" => metadata.version = map.next_value()?,
+        "uid" => metadata.uid = map.next_value()?,
+        "annotations" => map.next_value_seed(AnnotationsSeed(metadata))?,
+        _ => drop(map.next_value::<IgnoredAny>()?),
+    }
+});
+
+lenient_map!(AnnotationsSeed(Metadata), |metadata, key, map| {
+    match key.as_str() {
+        "k8s.io/initial-events-end" => metadata.initial_events_end = map.next_value()?,
+        _ => drop(map.next_value::<IgnoredAny>()?),
+    }
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str, key: Option<&str>, version: Option<&str>, uid: Option<&str>) {
+        let identity = Sketch::read(json.as_bytes()).identity();
+        assert_eq!(identity.key.map(|key| key.to_string()).as_deref(), key, "{json}");
+        assert_eq!(identity.version, version.map(ResourceVersion::new), "{json}");
+        assert_eq!(identity.uid.as_deref(), uid, "{json}");
+    }
+
+    #[test]
+    fn reads_what_can_be_read() {
+        check(
+            r#"{"spec":[{}],"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7","labels":{"x":1}}}"#,
+            Some("ns/a"),
+            Some("7"),
+            Some("u"),
+        );
+        check(r#"{"metadata":{"name":"a"}}"#, Some("a"), None, None);
+        check(
+            r#"{"metadata":{"name":"a","namespace":null,"uid":5,"resourceVersion":{}}}"#,
+            Some("a"),
+            None,
+            None,
+        );
+        check(
+            r#"{"metadata":{"name":["a"],"resourceVersion":"7"}}"#,
+            None,
+            Some("7"),
+            None,
+        );
+    }
+
+    #[test]
+    fn a_namespace_that_is_no_text_leaves_no_key() {
+        check(r#"{"metadata":{"name":"a","namespace":5}}"#, None, None, None);
+    }
+
+    #[test]
+    fn what_is_no_object_gives_nothing() {
+        for json in [
+            "5",
+            "null",
+            "[]",
+            "\"a\"",
+            "1.5",
+            "true",
+            "",
+            "{",
+            r#"{"metadata":"x"}"#,
+            r#"{"metadata":[]}"#,
+        ] {
+            check(json, None, None, None);
+        }
+    }
+
+    #[test]
+    fn a_break_behind_the_metadata_does_no_harm_and_one_within_leaves_nothing() {
+        check(r#"{"metadata":{"name":"a"},"spec":{]"#, Some("a"), None, None);
+        check(r#"{"metadata":{"name":"a","#, None, None, None);
+    }
+
+    #[test]
+    fn only_the_text_true_ends_the_initial_events() {
+        for (value, expected) in [
+            (r#""true""#, true),
+            (r#""false""#, false),
+            ("true", false),
+            ("null", false),
+        ] {
+            let json = format!(r#"{{"metadata":{{"annotations":{{"k8s.io/initial-events-end":{value}}}}}}}"#);
+            assert_eq!(
+                Sketch::read(json.as_bytes()).ends_initial_events(),
+                expected,
+                "{json}"
+            );
+        }
+    }
+
+    #[test]
+    fn tables_are_recognised() {
+        assert!(Sketch::read(br#"{"kind":"Table","apiVersion":"meta.k8s.io/v1"}"#).is_table());
+        assert!(!Sketch::read(br#"{"kind":"Table","apiVersion":"furniture.example/v1"}"#).is_table());
+        assert!(!Sketch::read(br#"{"kind":"Pod"}"#).is_table());
+    }
+}

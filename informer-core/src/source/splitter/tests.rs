@@ -1,0 +1,140 @@
+//! Tests of the list splitter.
+
+use super::*;
+
+const LIST: &str = r#" {"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},
+    "items":[{"a":"]}\"\\"},{"b":[{},[]]} , "text", 17 ,null],"other":[{"x":["}"]}]} "#;
+
+/// Every part in the order it came, or the error.
+fn split<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<String>, String> {
+    let mut splitter = ListSplitter::new(limit);
+    let mut parts = Vec::new();
+    for piece in pieces {
+        splitter.feed(Bytes::copy_from_slice(piece));
+        while let Some(part) = splitter.next().map_err(|error| error.to_string())? {
+            let (name, text) = match &part {
+                Piece::Kind(text) => ("kind", text),
+                Piece::Metadata(text) => ("metadata", text),
+                Piece::Item(text) => ("item", text),
+            };
+            parts.push(format!("{name} {}", String::from_utf8_lossy(text)));
+        }
+        assert!(splitter.held() <= limit);
+    }
+    splitter.finish().map_err(|error| error.to_string())?;
+    Ok(parts)
+}
+
+fn check(body: &str, expected: &[&str]) {
+    let body = body.as_bytes();
+    for cut in 0..=body.len() {
+        assert_eq!(
+            split(4096, [&body[..cut], &body[cut..]]).unwrap(),
+            expected,
+            "cut at {cut}"
+        );
+    }
+    assert_eq!(split(4096, body.chunks(1)).unwrap(), expected, "byte by byte");
+}
+
+fn check_error(body: &str, expected: &str) {
+    let body = body.as_bytes();
+    for cut in 0..=body.len() {
+        let error = split(4096, [&body[..cut], &body[cut..]]).expect_err("this body is broken");
+        assert!(error.contains(expected), "cut at {cut}: {error}");
+    }
+}
+
+#[test]
+fn items_are_cut_out_wherever_the_body_is_split() {
+    check(
+        LIST,
+        &[
+            r#"kind "PodList""#,
+            r#"metadata {"resourceVersion":"5"}"#,
+            r#"item {"a":"]}\"\\"}"#,
+            r#"item {"b":[{},[]]}"#,
+            r#"item "text""#,
+            "item 17",
+            "item null",
+        ],
+    );
+}
+
+#[test]
+fn metadata_may_follow_the_items() {
+    check(r#"{"items":[{}],"metadata":{}}"#, &["item {}", "metadata {}"]);
+}
+
+#[test]
+fn null_items_are_an_empty_list() {
+    check(r#"{"items":null,"metadata":{}}"#, &["metadata {}"]);
+    check(r#"{"items":[ ],"metadata":{}}"#, &["metadata {}"]);
+}
+
+#[test]
+fn an_escaped_key_is_the_same_key() {
+    check(r#"{"\u0069tems":[1],"metadata":{}}"#, &["item 1", "metadata {}"]);
+}
+
+#[test]
+fn a_body_without_its_end_is_an_error_wherever_it_is_cut() {
+    let end = LIST.trim_end().len();
+    for length in 0..end {
+        let error = split(4096, [&LIST.as_bytes()[..length]]).expect_err("the end is missing");
+        assert!(error.contains("closing brace"), "cut at {length}: {error}");
+    }
+}
+
+#[test]
+fn what_is_not_a_list_is_an_error() {
+    check_error("<html>", "not a JSON object");
+    check_error("[]", "not a JSON object");
+    check_error(r#"{"metadata":{}}"#, "no `items`");
+    check_error(r#"{"items":[]}"#, "no `metadata`");
+    check_error(r#"{"items":{},"metadata":{}}"#, "not an array");
+    check_error(r#"{"items":7,"metadata":{}}"#, "not an array");
+    check_error(r#"{"items":[],"metadata":{}} x"#, "behind");
+    check_error(r#"{"items":[],"metadata":{}}{}"#, "behind");
+    check_error(r#"{"items":[],"items":[],"metadata":{}}"#, "twice");
+    check_error(r#"{"items":[1 2],"metadata":{}}"#, "sound JSON");
+    check_error(r#"{"items":[,],"metadata":{}}"#, "sound JSON");
+    check_error(r#"{"items" []}"#, "sound JSON");
+    check_error(r#"{"items":[{]],"metadata":{}}"#, "other kind");
+}
+
+#[test]
+fn sizes_and_nesting_are_bounded() {
+    let body = format!(r#"{{"items":["{}"],"metadata":{{}}}}"#, "x".repeat(100));
+    assert!(split(102, [body.as_bytes()]).is_ok());
+    assert!(
+        split(101, [body.as_bytes()])
+            .unwrap_err()
+            .contains("larger than the limit")
+    );
+    assert!(
+        split(101, body.as_bytes().chunks(7))
+            .unwrap_err()
+            .contains("larger than the limit")
+    );
+
+    let nested = |depth: usize| {
+        format!(
+            r#"{{"items":[{}{}],"metadata":{{}}}}"#,
+            "[".repeat(depth),
+            "]".repeat(depth)
+        )
+    };
+    assert!(split(4096, [nested(1024).as_bytes()]).is_ok());
+    assert!(
+        split(4096, [nested(1025).as_bytes()])
+            .unwrap_err()
+            .contains("deeper")
+    );
+
+    // What is skipped is not held, so its size is of no matter; a key is held.
+    let skipped = format!(r#"{{"other":"{}","items":[],"metadata":{{}}}}"#, "x".repeat(1000));
+    assert!(split(100, [skipped.as_bytes()]).is_ok());
+    let key = format!(r#"{{"{}":1}}"#, "x".repeat(KEY_LIMIT));
+    assert!(split(4096, [key.as_bytes()]).unwrap_err().contains("too long"));
+}

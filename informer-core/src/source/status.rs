@@ -1,0 +1,303 @@
+//! Error answers: reading them from responses and events, and telling what they mean for a reflector.
+
+use std::time::Duration;
+
+use http::header::{HeaderMap, RETRY_AFTER};
+use k8s_openapi::jiff;
+
+use super::{ServerStatus, SourceError};
+
+/// What the server says when asked for a version it has not reached yet, in every release since 1.15.
+const TOO_LARGE_MESSAGE: &str = "Too large resource version";
+/// The cause that says the same to machines, since 1.20.
+const TOO_LARGE_CAUSE: &str = "ResourceVersionTooLarge";
+/// How much of an answer that is not a `Status` is quoted.
+const QUOTED_CHARS: usize = 200;
+
+impl SourceError {
+    /// What the server said, if it was the server that refused.
+    pub fn status(&self) -> Option<&ServerStatus> {
+        match self {
+            Self::Status { status } => Some(status),
+            _ => None,
+        }
+    }
+
+    /// The version asked for is no longer known (410, `Expired` or `Gone`): list again.
+    pub fn is_expired(&self) -> bool {
+        self.is_code_or_reason(410, &["Expired", "Gone"])
+    }
+
+    /// The version asked for is not known yet, for example by a replica that lags behind: list again, without a version.
+    ///
+    /// Recognises the three forms servers have used: a cause `ResourceVersionTooLarge`, a timeout whose cause says
+    /// "Too large resource version", and a message that says so.
+    pub fn is_too_large_version(&self) -> bool {
+        let Some(status) = self.status() else { return false };
+        let is_timeout = status.reason == "Timeout" || status.code == 504;
+        status.causes.iter().any(|(reason, message)| {
+            reason == TOO_LARGE_CAUSE || (is_timeout && message.contains(TOO_LARGE_MESSAGE))
+        }) || status.message.contains(TOO_LARGE_MESSAGE)
+    }
+
+    /// The server asks for fewer requests (429): wait and ask the same again. [`retry_after`](Self::retry_after) may
+    /// say for how long.
+    pub fn is_too_many_requests(&self) -> bool {
+        self.is_code_or_reason(429, &["TooManyRequests"])
+    }
+
+    /// No connection could be made: nobody listens, the name does not resolve, the handshake failed. Wait and ask the
+    /// same again.
+    pub fn is_connection_refused(&self) -> bool {
+        matches!(self, Self::Connect(_))
+    }
+
+    /// The connection broke while it was in use. A watch can go on from the last version it saw.
+    pub fn is_disconnect(&self) -> bool {
+        matches!(self, Self::Transport(_))
+    }
+
+    /// The credentials are good, but not for this resource (403). Passes only when someone grants the right.
+    pub fn is_forbidden(&self) -> bool {
+        self.is_code_or_reason(403, &["Forbidden"])
+    }
+
+    /// The credentials are missing, wrong or expired (401).
+    pub fn is_unauthorized(&self) -> bool {
+        self.is_code_or_reason(401, &["Unauthorized"])
+    }
+
+    /// The resource does not exist (404): a custom resource definition that is not installed, or was removed.
+    pub fn is_not_found(&self) -> bool {
+        self.is_code_or_reason(404, &["NotFound"])
+    }
+
+    /// The server understood the request and finds a parameter invalid (422).
+    pub fn is_invalid(&self) -> bool {
+        self.is_code_or_reason(422, &["Invalid"])
+    }
+
+    /// The server does not take `sendInitialEvents`: 422 from one that knows the parameter and has it switched off,
+    /// 400, 405, 406 or 501 from one that is not a kube-apiserver. Ask with a list instead.
+    pub fn is_watch_list_refused(&self) -> bool {
+        self.is_invalid()
+            || self.is_code_or_reason(400, &["BadRequest"])
+            || self.is_code_or_reason(405, &["MethodNotAllowed"])
+            || self.is_code_or_reason(406, &["NotAcceptable"])
+            || self.is_code_or_reason(501, &[])
+    }
+
+    /// The server failed (500).
+    pub fn is_internal(&self) -> bool {
+        self.is_code_or_reason(500, &["InternalError"])
+    }
+
+    /// How long the server asks to wait before the next request.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.status().and_then(|status| status.retry_after)
+    }
+
+    /// Proxies send codes without reasons, and events may carry reasons without codes: either is enough.
+    fn is_code_or_reason(&self, code: u16, reasons: &[&str]) -> bool {
+        self.status()
+            .is_some_and(|status| status.code == code || reasons.contains(&status.reason.as_str()))
+    }
+}
+
+impl ServerStatus {
+    /// Reads a `metav1.Status`; `None` if the bytes are something else.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let wire: Wire = serde_json::from_slice(bytes).ok()?;
+        // Every field of a Status is optional, so any JSON object would pass for one.
+        if wire.kind.as_deref() != Some("Status") && wire.code.is_none() && wire.reason.is_none() {
+            return None;
+        }
+        let details = wire.details.unwrap_or_default();
+        let causes = details.causes.unwrap_or_default().into_iter();
+        Some(Self {
+            code: wire.code.unwrap_or_default(),
+            reason: wire.reason.unwrap_or_default(),
+            message: wire.message.unwrap_or_default(),
+            retry_after: seconds(details.retry_after_seconds.unwrap_or_default()),
+            causes: causes
+                .map(|cause| {
+                    (
+                        cause.reason.unwrap_or_default(),
+                        cause.message.unwrap_or_default(),
+                    )
+                })
+                .collect(),
+        })
+    }
+
+    /// Reads an error response: its `Status`, or else its code and the beginning of its text.
+    pub(super) fn of_response(code: http::StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
+        let mut status = Self::parse(body).unwrap_or_else(|| Self {
+            message: quote(code, body),
+            ..Self::default()
+        });
+        if status.code == 0 {
+            status.code = code.as_u16();
+        }
+        status.retry_after = retry_after(headers).or(status.retry_after);
+        status
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Wire {
+    kind: Option<String>,
+    code: Option<u16>,
+    reason: Option<String>,
+    message: Option<String>,
+    details: Option<WireDetails>,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireDetails {
+    retry_after_seconds: Option<u64>,
+    causes: Option<Vec<WireCause>>,
+}
+
+#[derive(serde::Deserialize)]
+struct WireCause {
+    reason: Option<String>,
+    message: Option<String>,
+}
+
+fn quote(code: http::StatusCode, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let words: String = text.split_whitespace().flat_map(|word| [word, " "]).collect();
+    let quoted: String = words
+        .trim_end()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(QUOTED_CHARS)
+        .collect();
+    if quoted.is_empty() {
+        code.canonical_reason().unwrap_or_default().to_owned()
+    } else {
+        quoted
+    }
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(number) = text.parse() {
+        return seconds(number);
+    }
+    // The other form the standard allows is a date.
+    let date = jiff::fmt::rfc2822::parse(text).ok()?;
+    let wait = date.timestamp().duration_since(jiff::Timestamp::now());
+    Some(Duration::try_from(wait).unwrap_or_default()).filter(|wait| !wait.is_zero())
+}
+
+fn seconds(number: u64) -> Option<Duration> {
+    (number > 0).then(|| Duration::from_secs(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    fn status(json: &str) -> SourceError {
+        SourceError::Status {
+            status: ServerStatus::parse(json.as_bytes()).expect("this is a Status"),
+        }
+    }
+
+    fn bare(code: u16) -> SourceError {
+        SourceError::Status {
+            status: ServerStatus {
+                code,
+                ..ServerStatus::default()
+            },
+        }
+    }
+
+    #[test]
+    fn codes_and_reasons_are_each_enough() {
+        let cases: [(u16, &str, fn(&SourceError) -> bool); 8] = [
+            (410, "Expired", SourceError::is_expired),
+            (410, "Gone", SourceError::is_expired),
+            (429, "TooManyRequests", SourceError::is_too_many_requests),
+            (403, "Forbidden", SourceError::is_forbidden),
+            (401, "Unauthorized", SourceError::is_unauthorized),
+            (404, "NotFound", SourceError::is_not_found),
+            (422, "Invalid", SourceError::is_invalid),
+            (500, "InternalError", SourceError::is_internal),
+        ];
+        for (code, reason, is) in cases {
+            assert!(is(&bare(code)), "{code} alone");
+            assert!(
+                is(&status(&format!(r#"{{"kind":"Status","reason":"{reason}"}}"#))),
+                "{reason} alone"
+            );
+            assert!(!is(&bare(418)), "{reason} against 418");
+            assert!(
+                !is(&SourceError::Connect("refused".into())),
+                "{reason} against a refused connection"
+            );
+        }
+    }
+
+    /// Upstream: isTooLargeResourceVersionError and its three forms (rule R12).
+    #[test]
+    fn the_three_forms_of_a_too_large_version_are_known() {
+        for json in [
+            r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"x"}]}}"#,
+            r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
+            r#"{"kind":"Status","code":504,"message":"Timeout: Too large resource version: 9, current: 3"}"#,
+        ] {
+            assert!(status(json).is_too_large_version(), "{json}");
+        }
+        assert!(!status(r#"{"kind":"Status","code":504,"reason":"Timeout"}"#).is_too_large_version());
+    }
+
+    fn check_retry(header: Option<&str>, body: &str, expected: Option<Duration>) {
+        let mut headers = HeaderMap::new();
+        if let Some(header) = header {
+            headers.insert(RETRY_AFTER, header.parse().unwrap());
+        }
+        let status = ServerStatus::of_response(StatusCode::TOO_MANY_REQUESTS, &headers, body.as_bytes());
+        assert_eq!(status.retry_after, expected, "{header:?} {body}");
+    }
+
+    #[test]
+    fn retry_after_comes_from_the_header_or_the_details() {
+        let body = r#"{"kind":"Status","code":429,"details":{"retryAfterSeconds":4}}"#;
+        check_retry(Some("7"), "slow down", Some(Duration::from_secs(7)));
+        check_retry(None, body, Some(Duration::from_secs(4)));
+        check_retry(Some("7"), body, Some(Duration::from_secs(7)));
+        check_retry(Some("soon"), "", None);
+        check_retry(Some("0"), "", None);
+        check_retry(Some("Wed, 21 Oct 2015 07:28:00 GMT"), "", None);
+    }
+
+    #[test]
+    fn a_date_as_retry_after_is_a_wait_from_now() {
+        let mut headers = HeaderMap::new();
+        headers.insert(RETRY_AFTER, "Fri, 31 Dec 2399 23:59:59 GMT".parse().unwrap());
+        let status = ServerStatus::of_response(StatusCode::SERVICE_UNAVAILABLE, &headers, b"");
+        assert!(
+            status.retry_after > Some(Duration::from_secs(86_400)),
+            "{status:?}"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_no_status_is_quoted_shortly() {
+        let headers = HeaderMap::new();
+        let long = format!("<html>\r\n  {}", "x".repeat(5_000));
+        let status = ServerStatus::of_response(StatusCode::BAD_GATEWAY, &headers, long.as_bytes());
+        assert_eq!((status.code, status.message.chars().count()), (502, QUOTED_CHARS));
+        assert!(status.message.starts_with("<html> xxx"), "{}", status.message);
+        let status = ServerStatus::of_response(StatusCode::NOT_FOUND, &headers, b"");
+        assert_eq!(status.to_string(), "404: Not Found");
+        let status = ServerStatus::of_response(StatusCode::NOT_FOUND, &headers, br#"{"some":"json"}"#);
+        assert_eq!((status.code, status.reason.as_str()), (404, ""));
+    }
+}
