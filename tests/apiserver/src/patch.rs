@@ -18,6 +18,8 @@ mod error;
 mod field_set;
 mod json;
 mod managed_fields;
+#[cfg(test)]
+mod story;
 mod strategic;
 mod typed;
 

@@ -11,7 +11,7 @@ mod table;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The merge rules of one kind. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -73,6 +73,8 @@ struct Type {
     /// How strategic merge treats the value.
     strategy: Strategy,
     fields: HashMap<String, TypeId>,
+    /// The fields that every object of the kind has in Go, and what they are when nobody has set them.
+    values: Vec<(String, Zero)>,
     others: Others,
     item: TypeId,
 }
@@ -84,6 +86,7 @@ impl Type {
             list: ListRule::Atomic,
             strategy: Strategy::Default,
             fields: HashMap::new(),
+            values: Vec::new(),
             others: Others::Declared,
             item: PLAIN,
         }
@@ -145,6 +148,13 @@ pub(crate) enum Strategy {
     Replace,
 }
 
+/// What a field is that nobody has set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Zero {
+    Object,
+    Null,
+}
+
 /// What the fields are that a type does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Others {
@@ -192,6 +202,20 @@ impl<'s> Rules<'s> {
     pub(crate) fn declares(self, name: &str) -> bool {
         let kind = self.get();
         kind.others == Others::Declared || kind.fields.contains_key(name)
+    }
+
+    /// Adds the fields that an object of this type has in Go even if nobody has written them.
+    pub(crate) fn fill(self, object: &mut Value) {
+        let Some(fields) = object.as_object_mut() else {
+            return;
+        };
+        for (name, zero) in &self.get().values {
+            let field = fields.entry(name.as_str()).or_insert_with(|| match zero {
+                Zero::Object => Value::Object(Map::new()),
+                Zero::Null => Value::Null,
+            });
+            self.field(name).fill(field);
+        }
     }
 
     pub(crate) fn item(self) -> Rules<'s> {
@@ -261,6 +285,16 @@ mod tests {
         );
         let claim = Schema::builtin("v1", "Event").expect("a built-in kind");
         assert_eq!(rules(&claim, &["involvedObject"]).object(), Granularity::Atomic);
+    }
+
+    #[test]
+    fn an_object_has_the_structs_that_are_no_pointers() {
+        let deployment = Schema::builtin("apps/v1", "Deployment").expect("a built-in kind");
+        let mut object = json!({"spec": {"replicas": 1}});
+        deployment.root().fill(&mut object);
+        let template = json!({"metadata": {}, "spec": {"containers": null}});
+        let spec = json!({"replicas": 1, "strategy": {}, "template": template});
+        assert_eq!(object, json!({"metadata": {}, "spec": spec, "status": {}}));
     }
 
     #[test]

@@ -69,9 +69,7 @@ pub fn apply(
             manager: "before-first-apply",
             ..request.write
         };
-        let mut nothing = empty.clone();
-        set_managed_fields(&mut nothing, None);
-        managers.update(schema, Some(&nothing), &before, &unknown);
+        managers.update(schema, None, &before, &unknown);
     }
 
     let attempt = Attempt {

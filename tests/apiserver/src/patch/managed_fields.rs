@@ -256,7 +256,12 @@ impl Managers {
 
     /// Records that `write` turned `live` into `new`.
     pub(crate) fn update(&mut self, schema: &Schema, live: Option<&Value>, new: &Value, write: &Write<'_>) {
-        let comparison = compare(live.unwrap_or(&json!({})), new, schema.root());
+        let filled = |object: Option<&Value>| {
+            let mut object = object.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+            schema.root().fill(&mut object);
+            object
+        };
+        let comparison = compare(&filled(live), &filled(Some(new)), schema.root());
         self.take(&comparison, None);
         let taken = comparison
             .added

@@ -8,7 +8,8 @@ The input directory is part of the Go module k8s.io/kubernetes, so no clone is n
     go mod download k8s.io/kubernetes@v1.37.1
     python3 generate.py "$(go env GOMODCACHE)/k8s.io/kubernetes@v1.37.1/api/openapi-spec" > table.txt
 
-swagger.json has the types. Defaults of list keys (protocol of a port) are only in the v3 documents beside it.
+swagger.json has the types. Defaults are only in the v3 documents beside it: those of list keys (protocol of a port),
+and the empty object that marks a struct which is not a pointer in Go.
 """
 
 import glob
@@ -29,6 +30,7 @@ HEADER = """\
 #   set            applied as a set of scalars
 #   merge k        strategic merge joins items by k  merge          strategic merge joins scalars
 #   replace        strategic merge replaces the object
+#   value          part of every object of the kind in Go, so nobody owns it for having written it
 """
 
 PREFIXES = {
@@ -55,7 +57,7 @@ class Spec:
     def __init__(self, directory):
         with open(os.path.join(directory, "swagger.json")) as file:
             self.types = json.load(file)["definitions"]
-        self.defaults = {}
+        self.defaults, self.values = {}, {}
         for path in glob.glob(os.path.join(directory, "v3", "*.json")):
             with open(path) as file:
                 for name, schema in json.load(file).get("components", {}).get("schemas", {}).items():
@@ -64,6 +66,14 @@ class Spec:
                         for field, value in schema.get("properties", {}).items()
                         if isinstance(value.get("default"), str) and value["default"]
                     }
+                    self.values[name] = {
+                        field
+                        for field, value in schema.get("properties", {}).items()
+                        if value.get("default") == {}
+                        or (value.get("type") == "array" and field in schema.get("required", []))
+                    }
+        self.inline = set()
+        self.follow_values(name for name, _ in self.kinds())
         self.special = {name for name, schema in self.types.items() if schema.get("x-kubernetes-map-type") == "atomic"}
         while True:
             found = {name for name in self.types if self.fields(name)}
@@ -71,10 +81,24 @@ class Spec:
                 break
             self.special |= found
 
+    def follow_values(self, names):
+        """Finds the types that are part of every object of some kind."""
+        for name in names:
+            if name not in self.inline:
+                self.inline.add(name)
+                properties = self.types[name].get("properties", {})
+                targets = (reference(properties[field]) for field in self.values.get(name, ()))
+                self.follow_values(target for target in targets if target)
+
     def fields(self, name):
-        properties = self.types[name].get("properties", {})
-        lines = {field: self.field(schema) for field, schema in properties.items()}
-        return {field: words for field, words in lines.items() if words}
+        lines = {}
+        for field, schema in self.types[name].get("properties", {}).items():
+            words = self.field(schema)
+            if name in self.inline and field in self.values.get(name, ()):
+                words = (words or ("list -" if schema.get("type") == "array" else "struct -")) + " value"
+            if words:
+                lines[field] = words
+        return lines
 
     def field(self, schema):
         """The words for one field, or None where the defaults already say it all."""

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::{
-    FREE, Granularity, ListKey, ListRule, OPAQUE, Origin, Others, PLAIN, Schema, Strategy, Type, TypeId,
+    FREE, Granularity, ListKey, ListRule, OPAQUE, Origin, Others, PLAIN, Schema, Strategy, Type, TypeId, Zero,
 };
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(include_str!("table.txt")));
@@ -67,6 +67,14 @@ impl Table {
             let (name, rest) = first_word(field);
             let (shape, rest) = first_word(rest);
             let (target, rules) = first_word(rest);
+            let (rules, is_value) = match rules.strip_suffix("value") {
+                Some(rules) => (rules.trim_end(), true),
+                None => (rules, false),
+            };
+            if is_value {
+                let zero = if shape == "list" { Zero::Null } else { Zero::Object };
+                types[owner].values.push((name.to_owned(), zero));
+            }
             let target = if target == "-" {
                 PLAIN
             } else {

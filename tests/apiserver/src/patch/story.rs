@@ -1,0 +1,189 @@
+//! A test helper: one object through a series of writes, with its owners shown as lines.
+
+use serde_json::{Value, json};
+
+use super::field_set::{Element, FieldSet};
+use super::{Apply, OnConflict, Part, PatchError, Write, apply, merge_patch, record_update};
+use crate::schema::Schema;
+
+/// One object and what happens to it. Every step is a second later than the one before.
+pub(super) struct Story {
+    schema: Schema,
+    api_version: &'static str,
+    kind: &'static str,
+    seconds: u32,
+    pub(super) object: Option<Value>,
+}
+
+impl Story {
+    pub(super) fn of(api_version: &'static str, kind: &'static str) -> Story {
+        let schema = Schema::builtin(api_version, kind).expect("a built-in kind");
+        Story {
+            schema,
+            api_version,
+            kind,
+            seconds: 0,
+            object: None,
+        }
+    }
+
+    /// A custom kind with a list of every type.
+    pub(super) fn of_widget() -> Story {
+        let text = json!({"type": "string"});
+        let part = json!({"type": "object", "properties": {
+            "id": text,
+            "weight": {"type": "integer"},
+            "inner": {"type": "object", "properties": {"a": text, "b": text}},
+        }});
+        let spec = json!({"type": "object", "properties": {
+            "size": {"type": "integer"},
+            "plain": {"type": "array", "items": text},
+            "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": text},
+            "parts": {
+                "type": "array",
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["id"],
+                "items": part,
+            },
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "whole": {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": text},
+            "entries": {
+                "type": "object",
+                "additionalProperties": {"type": "object", "properties": {"x": text}},
+            },
+        }});
+        let schema = Schema::custom(Some(&json!({"type": "object", "properties": {"spec": spec}})));
+        Story {
+            schema,
+            api_version: "example.com/v1",
+            kind: "Widget",
+            seconds: 0,
+            object: None,
+        }
+    }
+
+    fn time(&mut self) -> String {
+        self.seconds += 1;
+        format!("2026-01-01T00:00:{:02}Z", self.seconds)
+    }
+
+    /// Adds `apiVersion` and `kind` to the fields of an object.
+    fn typed(&self, mut fields: Value) -> Value {
+        fields["apiVersion"] = self.api_version.into();
+        fields["kind"] = self.kind.into();
+        fields
+    }
+
+    pub(super) fn create(&mut self, manager: &str, fields: Value) -> &mut Story {
+        let time = self.time();
+        let write = Write {
+            manager,
+            part: Part::Whole,
+            time: &time,
+        };
+        self.object = Some(record_update(&self.schema, None, &self.typed(fields), &write));
+        self
+    }
+
+    /// Sends a merge patch to an endpoint.
+    pub(super) fn patch(&mut self, manager: &str, part: Part, patch: Value) -> &mut Story {
+        let time = self.time();
+        let live = self.object.as_ref().expect("there is an object to patch");
+        let new = merge_patch(live, &patch).expect("the patch is an object");
+        let write = Write {
+            manager,
+            part,
+            time: &time,
+        };
+        self.object = Some(record_update(&self.schema, Some(live), &new, &write));
+        self
+    }
+
+    pub(super) fn try_apply(
+        &mut self,
+        manager: &str,
+        part: Part,
+        on_conflict: OnConflict,
+        config: Value,
+    ) -> Result<(), PatchError> {
+        let time = self.time();
+        let config = self.typed(config);
+        let request = Apply {
+            api_version: self.api_version,
+            kind: self.kind,
+            write: Write {
+                manager,
+                part,
+                time: &time,
+            },
+            on_conflict,
+        };
+        self.object = Some(apply(&self.schema, self.object.as_ref(), &config, &request)?);
+        Ok(())
+    }
+
+    pub(super) fn apply(&mut self, manager: &str, config: Value) -> &mut Story {
+        self.try_apply(manager, Part::AllButStatus, OnConflict::Refuse, config)
+            .expect("nobody objects");
+        self
+    }
+
+    pub(super) fn force(&mut self, manager: &str, config: Value) -> &mut Story {
+        self.try_apply(manager, Part::AllButStatus, OnConflict::Force, config)
+            .expect("force wins");
+        self
+    }
+
+    pub(super) fn refused(&mut self, manager: &str, config: Value) -> PatchError {
+        let result = self.try_apply(manager, Part::AllButStatus, OnConflict::Refuse, config);
+        result.expect_err("somebody objects")
+    }
+
+    /// Compares what is at `pointer`; null stands for nothing.
+    pub(super) fn has(&mut self, pointer: &str, expected: Value) -> &mut Story {
+        let found = self
+            .object
+            .as_ref()
+            .and_then(|object| object.pointer(pointer))
+            .unwrap_or(&Value::Null);
+        assert_eq!(found, &expected, "at {pointer} after {} steps", self.seconds);
+        self
+    }
+
+    /// Compares the owners, one line each: `name: fields`, `name*: fields` for those that update rather than apply,
+    /// `name/status: fields` for those that write a subresource.
+    pub(super) fn owners(&mut self, expected: &[&str]) -> &mut Story {
+        let entries = self
+            .object
+            .as_ref()
+            .and_then(|object| object.pointer("/metadata/managedFields"));
+        let lines: Vec<String> = entries
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .map(line)
+            .collect();
+        assert_eq!(lines, expected, "after {} steps", self.seconds);
+        self
+    }
+}
+
+fn line(entry: &Value) -> String {
+    let text = |name: &str| entry[name].as_str().unwrap_or_default();
+    let star = if text("operation") == "Update" { "*" } else { "" };
+    let slash = if text("subresource").is_empty() { "" } else { "/" };
+    let paths = FieldSet::decode(&entry["fieldsV1"])
+        .expect("it is fieldsV1")
+        .paths();
+    let mut paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.iter().map(Element::to_string).collect())
+        .collect();
+    paths.sort();
+    format!(
+        "{}{star}{slash}{}: {}",
+        text("manager"),
+        text("subresource"),
+        paths.join(" ")
+    )
+}
