@@ -34,12 +34,18 @@ impl ObjectKey {
     /// The key of an object in a namespace. An empty namespace means a cluster-scoped object.
     pub fn namespaced(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         let namespace = namespace.into();
-        Self { namespace: (!namespace.is_empty()).then_some(namespace), name: name.into() }
+        Self {
+            namespace: (!namespace.is_empty()).then_some(namespace),
+            name: name.into(),
+        }
     }
 
     /// The key of a cluster-scoped object.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
-        Self { namespace: None, name: name.into() }
+        Self {
+            namespace: None,
+            name: name.into(),
+        }
     }
 
     /// The key an object's metadata names, or `None` if it has no name.
@@ -50,12 +56,16 @@ impl ObjectKey {
     /// Like [`of`](Self::of), taking the namespace string from `neighbour` if it is the same one.
     pub fn of_sharing(meta: &ObjectMeta, neighbour: Option<&ObjectKey>) -> Option<Self> {
         let name = meta.name.as_deref().filter(|name| !name.is_empty())?;
-        let namespace = meta.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        let namespace = meta
+            .namespace
+            .as_deref()
+            .filter(|namespace| !namespace.is_empty());
         Some(match (namespace, neighbour) {
             (None, _) => Self::cluster(name),
-            (Some(namespace), Some(neighbour)) if neighbour.namespace() == Some(namespace) => {
-                Self { namespace: neighbour.namespace.clone(), name: name.into() }
-            }
+            (Some(namespace), Some(neighbour)) if neighbour.namespace() == Some(namespace) => Self {
+                namespace: neighbour.namespace.clone(),
+                name: name.into(),
+            },
             (Some(namespace), _) => Self::namespaced(namespace, name),
         })
     }
@@ -144,8 +154,10 @@ mod tests {
 
     #[test]
     fn orders_by_namespace_then_name() {
-        let mut keys: Vec<ObjectKey> =
-            ["a-b/x", "a/z", "b", "a/a"].iter().map(|text| text.parse().unwrap()).collect();
+        let mut keys: Vec<ObjectKey> = ["a-b/x", "a/z", "b", "a/a"]
+            .iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
         keys.sort();
         let texts: Vec<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["b", "a/a", "a/z", "a-b/x"]);
@@ -160,7 +172,10 @@ mod tests {
         };
         let first = ObjectKey::of(&meta("a")).unwrap();
         let second = ObjectKey::of_sharing(&meta("b"), Some(&first)).unwrap();
-        assert!(Arc::ptr_eq(first.namespace_arc().unwrap(), second.namespace_arc().unwrap()));
+        assert!(Arc::ptr_eq(
+            first.namespace_arc().unwrap(),
+            second.namespace_arc().unwrap()
+        ));
     }
 
     #[test]

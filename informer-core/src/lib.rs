@@ -1,12 +1,57 @@
-//! The machinery of a shared informer, generic over the kind.
+//! The machinery of a shared informer, generic over the kind: reflector, queue, indexed store, and handlers.
+//!
+//! Most programs use the `informers` crate on top of this one. Start here from [`SharedInformer`]:
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use informer_core::{Event, SharedInformer, client};
+//! use k8s_openapi::api::core::v1::Pod;
+//!
+//! let informer = SharedInformer::<Pod>::builder(client::try_default().await?).build()?;
+//! informer.add_handler(|event: Event<Pod>| println!("{event:?}"))?;
+//! informer.start()?;
+//! informer.synced().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Data flows one way: a [`ListWatch`](source::ListWatch) source, a reflector, the [`delta`] queue, a controller that commits to
+//! the [`store`], and handlers. ARCHITECTURE.md in the repository has the map.
 
+pub mod client;
+mod controller;
+pub mod delta;
+mod handler;
+mod informer;
 mod key;
+mod mutant;
 mod object;
+mod processor;
+mod reflector;
 mod resource_version;
 mod scope;
 pub mod source;
+mod status;
+pub mod store;
+mod sync;
 
+pub use handler::{
+    AsyncEventHandler, Deleted, Event, EventHandler, Filtered, HandlerOptions, HandlerResync, Handlers,
+    Origin, Overflow, UpdateCause,
+};
+pub use informer::{
+    AddHandlerError, BuildError, InformerStatus, Namespaces, NotSynced, SharedInformer,
+    SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, WaitError,
+};
 pub use key::{ObjectKey, ParseKeyError};
 pub use object::Object;
+pub use processor::{
+    BufferMode, EventStream, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal,
+};
+pub use reflector::{BackoffConfig, InitialState, ReflectorConfig};
 pub use resource_version::ResourceVersion;
 pub use scope::Scope;
+pub use source::{ListOptions, ManagedFields, SourceError};
+pub use status::{Counts, LastError, ScopeStatus, State, WatchErrorHandler, WatchListVerdict};
+pub use store::{Index, IndexDefinition, Indexer, Snapshot};
+pub use sync::Offload;

@@ -40,7 +40,10 @@ impl ResourceVersion {
 
     /// The version in an object's metadata; `None` if it is absent or empty.
     pub fn of(meta: &ObjectMeta) -> Option<Self> {
-        meta.resource_version.as_deref().filter(|text| !text.is_empty()).map(Self::new)
+        meta.resource_version
+            .as_deref()
+            .filter(|text| !text.is_empty())
+            .map(Self::new)
     }
 
     /// Whether this version can be ordered against other numbers.
@@ -64,7 +67,9 @@ impl ResourceVersion {
 
 /// Digits only and no leading zero, except "0" itself: the form the Kubernetes API promises.
 fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'))
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && (text.len() == 1 || !text.starts_with('0'))
 }
 
 impl PartialOrd for ResourceVersion {
@@ -103,7 +108,11 @@ mod tests {
     fn check(this: &str, that: &str, expected: Option<Ordering>) {
         let (left, right) = (ResourceVersion::new(this), ResourceVersion::new(that));
         assert_eq!(left.partial_cmp(&right), expected, "{this} against {that}");
-        assert_eq!(right.partial_cmp(&left), expected.map(Ordering::reverse), "{that} against {this}");
+        assert_eq!(
+            right.partial_cmp(&left),
+            expected.map(Ordering::reverse),
+            "{that} against {this}"
+        );
         assert_eq!(left.to_string(), this);
     }
 

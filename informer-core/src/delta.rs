@@ -1,0 +1,92 @@
+//! The queue between reflector and store: changes in the order of their arrival, handed out as consistent cuts.
+//!
+//! [`DeltaFifo::channel`] gives the two ends. The sender belongs to the reflectors: it transforms each object once and
+//! waits while the queue is full. The receiver belongs to the controller: each [`pop`](DeltaReceiver::pop) takes a prefix
+//! of everything that arrived, so committing it in one step never shows a later change without an earlier one.
+
+mod fifo;
+mod intake;
+mod queue;
+mod replace;
+
+use std::sync::Arc;
+
+use crate::key::ObjectKey;
+use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
+
+pub use fifo::Fifo;
+pub use intake::Transform;
+pub use queue::{Closed, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions};
+pub use replace::{ReplaceAll, ReplaceBuilder, Rewind};
+
+/// One change of one object.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Delta<K> {
+    /// The server said it was added.
+    Added(Arc<K>),
+    /// The server said it was modified.
+    Updated(Arc<K>),
+    /// It is gone.
+    Deleted(Departed<K>),
+    /// It exists, but its newest state could not be decoded, or its transform failed.
+    Unusable(String),
+}
+
+/// What is known of an object that is gone.
+#[derive(Debug)]
+pub enum Departed<K> {
+    /// Its last state.
+    Observed(Arc<K>),
+    /// Nothing but its key: the last state could not be decoded.
+    KeyOnly,
+}
+
+/// The changes of one key in one batch, oldest first.
+#[derive(Debug)]
+pub struct Deltas<K> {
+    /// The key.
+    pub key: ObjectKey,
+    /// The changes.
+    pub changes: Vec<Change<K>>,
+}
+
+/// One change with its place in the order of arrival and its version.
+#[derive(Debug)]
+pub struct Change<K> {
+    /// The change's place within the batch, over all keys.
+    pub arrival: usize,
+    /// The version the server gave it.
+    pub version: Option<ResourceVersion>,
+    /// The change.
+    pub delta: Delta<K>,
+}
+
+/// What one pop takes out of the queue: always a prefix of what arrived.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Batch<K> {
+    /// Single changes, grouped by key.
+    Changes {
+        /// One entry per key, in the order in which the keys first appear.
+        deltas: Vec<Deltas<K>>,
+        /// The version each scope has reached with this batch.
+        versions: Vec<(Scope, ResourceVersion)>,
+    },
+    /// The whole state of one scope.
+    ReplaceAll(ReplaceAll<K>),
+    /// Every object is to be told again to these handlers.
+    SyncAll(ResyncTicket),
+}
+
+/// Which handlers a resync is for, by their number in the processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResyncTicket(pub(crate) Vec<u64>);
+
+impl ResyncTicket {
+    /// A ticket for the handlers of these numbers.
+    pub fn new(handlers: Vec<u64>) -> Self {
+        Self(handlers)
+    }
+}

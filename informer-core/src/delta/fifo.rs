@@ -1,0 +1,188 @@
+//! `Fifo`: a plain queue of keys that remembers only the newest object of each.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use super::Closed;
+use crate::key::ObjectKey;
+use crate::sync::Mutex;
+
+/// A queue that hands out each key once, in the order in which it was (last) put in line, with its newest object.
+///
+/// Upstream's plain FIFO: a deletion just takes the key out of the line, and a key added again after it was handed out
+/// goes to the back. For consumers that want the current state and not every change. Its size is bounded by the number of keys.
+/// Clones share one queue; any number of tasks may pop.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+/// use informer_core::delta::Fifo;
+/// use informer_core::ObjectKey;
+///
+/// let fifo = Fifo::new();
+/// fifo.add(ObjectKey::cluster("a"), Arc::new(1));
+/// fifo.add(ObjectKey::cluster("a"), Arc::new(2));
+/// assert_eq!(*fifo.pop().await.unwrap().1, 2);
+/// # });
+/// ```
+#[derive(Debug)]
+pub struct Fifo<K> {
+    state: Arc<Mutex<State<K>>>,
+}
+
+#[derive(Debug)]
+struct State<K> {
+    newest: HashMap<ObjectKey, Arc<K>>,
+    line: VecDeque<ObjectKey>,
+    initial: Initial,
+    closed: bool,
+    poppers: Vec<Waker>,
+}
+
+/// How far the first state has been handed out.
+#[derive(Debug)]
+enum Initial {
+    /// Nothing was ever put in.
+    Unknown,
+    /// These keys of the first replacement are still in line.
+    Pending(HashSet<ObjectKey>),
+    Done,
+}
+
+impl<K> State<K> {
+    fn put(&mut self, key: ObjectKey, object: Arc<K>) {
+        if self.newest.insert(key.clone(), object).is_none() {
+            self.line.push_back(key);
+        }
+        self.poppers.drain(..).for_each(Waker::wake);
+    }
+
+    fn handed_out(&mut self, key: &ObjectKey) {
+        if let Initial::Pending(keys) = &mut self.initial {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.initial = Initial::Done;
+            }
+        }
+    }
+}
+
+impl<K> Fifo<K> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self {
+            state: Arc::new(Mutex::new(State {
+                newest: HashMap::new(),
+                line: VecDeque::new(),
+                initial: Initial::Unknown,
+                closed: false,
+                poppers: Vec::new(),
+            })),
+        }
+    }
+
+    /// Puts an object in line, or replaces the one that waits under its key.
+    pub fn add(&self, key: ObjectKey, object: Arc<K>) {
+        let mut state = self.state.lock();
+        if matches!(state.initial, Initial::Unknown) {
+            state.initial = Initial::Done;
+        }
+        state.put(key, object);
+    }
+
+    /// The same as [`add`](Self::add).
+    pub fn update(&self, key: ObjectKey, object: Arc<K>) {
+        self.add(key, object);
+    }
+
+    /// Takes a key out of the line. The consumer is not told.
+    pub fn delete(&self, key: &ObjectKey) {
+        let mut state = self.state.lock();
+        if matches!(state.initial, Initial::Unknown) {
+            state.initial = Initial::Done;
+        }
+        if state.newest.remove(key).is_some() {
+            state.line.retain(|waiting| waiting != key);
+            state.handed_out(key);
+        }
+    }
+
+    /// Forgets the line and puts these objects in it.
+    pub fn replace(&self, items: impl IntoIterator<Item = (ObjectKey, Arc<K>)>) {
+        let mut state = self.state.lock();
+        state.newest.clear();
+        state.line.clear();
+        for (key, object) in items {
+            state.put(key, object);
+        }
+        let waiting: HashSet<ObjectKey> = state.line.iter().cloned().collect();
+        if !matches!(state.initial, Initial::Done) {
+            state.initial = if waiting.is_empty() {
+                Initial::Done
+            } else {
+                Initial::Pending(waiting)
+            };
+        }
+    }
+
+    /// Waits for the next key and its newest object; [`Closed`] once the queue is closed and empty.
+    pub async fn pop(&self) -> Result<(ObjectKey, Arc<K>), Closed> {
+        poll_fn(|cx| {
+            let mut state = self.state.lock();
+            let Some(key) = state.line.pop_front() else {
+                if state.closed {
+                    return Poll::Ready(Err(Closed));
+                }
+                if !state.poppers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                    state.poppers.push(cx.waker().clone());
+                }
+                return Poll::Pending;
+            };
+            let object = state
+                .newest
+                .remove(&key)
+                .expect("a key is in line exactly while its object is kept");
+            state.handed_out(&key);
+            Poll::Ready(Ok((key, object)))
+        })
+        .await
+    }
+
+    /// Whether something was put in and, if that was a replacement, all of it has been taken out.
+    pub fn has_synced(&self) -> bool {
+        matches!(self.state.lock().initial, Initial::Done)
+    }
+
+    /// How many keys are in line.
+    pub fn len(&self) -> usize {
+        self.state.lock().line.len()
+    }
+
+    /// Whether no key is in line.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Lets every pop return once the line is empty.
+    pub fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.poppers.drain(..).for_each(Waker::wake);
+    }
+}
+
+impl<K> Default for Fifo<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K> Clone for Fifo<K> {
+    fn clone(&self) -> Self {
+        Self {
+            state: self.state.clone(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What happens to each object once, on its way into the queue: its key is read and its transform runs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::key::ObjectKey;
+use crate::mutant;
+use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+use crate::sync::panic_text;
+
+/// Changes each object before the store, indexes and handlers see it: runs exactly once per object received.
+///
+/// Use it to drop what is not needed. It must leave `metadata.name`, `namespace`, `uid` and `resourceVersion` alone: identity and
+/// freshness are judged by them. An object whose transform fails or panics counts as one that could not be decoded:
+/// its last good state stays in the cache, marked stale.
+pub type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
+
+/// An object that has passed the intake.
+pub(crate) struct Admitted<K> {
+    pub(crate) key: ObjectKey,
+    pub(crate) version: Option<ResourceVersion>,
+    /// The object, or why its transform failed.
+    pub(crate) object: Result<Arc<K>, String>,
+}
+
+/// Reads keys, sharing namespace strings between neighbours, and runs the transform.
+pub(crate) struct Intake<K> {
+    transform: Option<Transform<K>>,
+    neighbour: Option<ObjectKey>,
+}
+
+impl<K: Object> Intake<K> {
+    pub(crate) fn new(transform: Option<Transform<K>>) -> Self {
+        Self {
+            transform,
+            neighbour: None,
+        }
+    }
+
+    /// Takes an object in; `None` if it has no name, which no server sends.
+    pub(crate) fn admit(&mut self, object: Arc<K>) -> Option<Admitted<K>> {
+        let (key, version) = self.identify(&object)?;
+        let object = match &self.transform {
+            Some(transform) => run(transform, object),
+            None => Ok(object),
+        };
+        Some(Admitted { key, version, object })
+    }
+
+    /// The key and version of an object that needs no transform because it is gone.
+    pub(crate) fn identify(&mut self, object: &K) -> Option<(ObjectKey, Option<ResourceVersion>)> {
+        let key = ObjectKey::of_sharing(object.meta(), self.neighbour.as_ref())?;
+        self.neighbour = Some(key.clone());
+        Some((key, ResourceVersion::of(object.meta())))
+    }
+}
+
+fn run<K>(transform: &Transform<K>, mut object: Arc<K>) -> Result<Arc<K>, String> {
+    let Some(inner) = Arc::get_mut(&mut object) else {
+        return Err("the source kept a reference to the object, so it cannot be transformed".to_owned());
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        if mutant::is("I15") {
+            transform(inner)?;
+        }
+        transform(inner)
+    }));
+    match outcome {
+        Ok(Ok(())) => Ok(object),
+        Ok(Err(reason)) => Err(format!("the transform failed: {reason}")),
+        Err(payload) => Err(format!(
+            "the transform panicked: {}",
+            panic_text(payload.as_ref())
+        )),
+    }
+}

@@ -1,0 +1,497 @@
+//! `DeltaFifo`: the bounded log of changes, its sender and its receiver.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use super::intake::{Admitted, Intake, Transform};
+use super::replace::{ReplaceAll, ReplaceBuilder};
+use super::{Batch, Change, Delta, Deltas, Departed, ResyncTicket};
+use crate::key::ObjectKey;
+use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
+use crate::source::{ObjectChange, Undecodable};
+use crate::sync::Mutex;
+
+/// The queue between reflectors and controller.
+///
+/// It keeps client-go's DeltaFIFO promises per key (ordered deltas, two deletions merged, no resync behind newer deltas)
+/// and its RealFIFO's over all keys (strict arrival order, whole-state replacement as one entry). It is bounded: a sender
+/// waits while [`QueueOptions::capacity`] changes are queued, and while a replacement of its own scope still is.
+#[derive(Debug)]
+pub struct DeltaFifo;
+
+/// How large the queue and its batches may get.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct QueueOptions {
+    /// How many single changes may wait. Default 1,000.
+    pub capacity: usize,
+    /// How many entries one pop takes at most. Default 100.
+    pub batch: usize,
+}
+
+impl QueueOptions {
+    /// Sets how many single changes may wait. At least 1.
+    #[must_use]
+    pub fn capacity(mut self, changes: usize) -> Self {
+        self.capacity = changes.max(1);
+        self
+    }
+
+    /// Sets how many entries one pop takes. At least 1.
+    #[must_use]
+    pub fn batch(mut self, entries: usize) -> Self {
+        self.batch = entries.max(1);
+        self
+    }
+}
+
+impl Default for QueueOptions {
+    fn default() -> Self {
+        Self {
+            capacity: 1_000,
+            batch: 100,
+        }
+    }
+}
+
+impl DeltaFifo {
+    /// The two ends of a queue over these scopes. The queue closes when the last sender or the receiver is dropped.
+    pub fn channel<K: Object>(
+        scopes: impl IntoIterator<Item = Scope>,
+        options: QueueOptions,
+        transform: Option<Transform<K>>,
+    ) -> (Vec<DeltaSender<K>>, DeltaReceiver<K>) {
+        let scopes: Vec<Scope> = scopes.into_iter().collect();
+        let queue = Arc::new(Mutex::new(Queue {
+            log: VecDeque::new(),
+            changes: 0,
+            options,
+            replacing: BTreeSet::new(),
+            unsynced: scopes.iter().cloned().collect(),
+            senders: scopes.len(),
+            closed: false,
+            consumer: None,
+            producers: Vec::new(),
+        }));
+        let senders = scopes
+            .into_iter()
+            .map(|scope| DeltaSender {
+                queue: queue.clone(),
+                scope,
+                intake: Intake::new(transform.clone()),
+                transform: transform.clone(),
+            })
+            .collect();
+        (senders, DeltaReceiver { queue })
+    }
+}
+
+/// The queue no longer has anyone to take what is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the queue is closed")]
+pub struct Closed;
+
+/// What the log holds.
+enum Entry<K> {
+    Apply {
+        scope: Scope,
+        key: ObjectKey,
+        version: Option<ResourceVersion>,
+        delta: Delta<K>,
+    },
+    ReplaceAll(ReplaceAll<K>),
+    SyncAll(ResyncTicket),
+    Bookmark {
+        scope: Scope,
+        version: ResourceVersion,
+    },
+}
+
+struct Queue<K> {
+    log: VecDeque<Entry<K>>,
+    /// How many `Apply` entries the log holds: what `capacity` bounds.
+    changes: usize,
+    options: QueueOptions,
+    /// Scopes that have a replacement in the log: one each at most.
+    replacing: BTreeSet<Scope>,
+    /// Scopes whose first replacement has not been taken out.
+    unsynced: BTreeSet<Scope>,
+    senders: usize,
+    closed: bool,
+    consumer: Option<Waker>,
+    producers: Vec<Waker>,
+}
+
+impl<K> Queue<K> {
+    fn has_room_for(&self, entry: &Entry<K>) -> bool {
+        match entry {
+            Entry::Apply { .. } => self.changes < self.options.capacity,
+            Entry::ReplaceAll(state) => !self.replacing.contains(&state.scope),
+            // These merge with a neighbour of their kind; what does not is bounded with everything else.
+            Entry::SyncAll(_) | Entry::Bookmark { .. } => self.log.len() < 2 * self.options.capacity,
+        }
+    }
+
+    fn push(&mut self, entry: Entry<K>) {
+        match (&entry, self.log.back_mut()) {
+            (
+                Entry::Bookmark { scope, version },
+                Some(Entry::Bookmark {
+                    scope: last,
+                    version: held,
+                }),
+            ) if scope == last => {
+                *held = version.clone();
+                return;
+            }
+            (Entry::SyncAll(ticket), Some(Entry::SyncAll(last))) => {
+                last.0.extend(
+                    ticket
+                        .0
+                        .iter()
+                        .copied()
+                        .filter(|handler| !last.0.contains(handler))
+                        .collect::<Vec<_>>(),
+                );
+                return;
+            }
+            (Entry::Apply { .. }, _) => self.changes += 1,
+            (Entry::ReplaceAll(state), _) => {
+                self.replacing.insert(state.scope.clone());
+            }
+            _ => {}
+        }
+        self.log.push_back(entry);
+        if let Some(waker) = self.consumer.take() {
+            waker.wake();
+        }
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        if let Some(waker) = self.consumer.take() {
+            waker.wake();
+        }
+        self.producers.drain(..).for_each(Waker::wake);
+    }
+
+    /// Takes the next prefix: one replacement, one resync, or a run of changes and bookmarks.
+    fn pop(&mut self) -> Option<Batch<K>> {
+        let batch = match self.log.pop_front()? {
+            Entry::ReplaceAll(mut state) => {
+                self.replacing.remove(&state.scope);
+                state.first = self.unsynced.remove(&state.scope);
+                Batch::ReplaceAll(state)
+            }
+            Entry::SyncAll(ticket) => Batch::SyncAll(ticket),
+            first => self.pop_changes(first),
+        };
+        self.producers.drain(..).for_each(Waker::wake);
+        Some(batch)
+    }
+
+    fn pop_changes(&mut self, first: Entry<K>) -> Batch<K> {
+        let mut changes = Grouped::new();
+        let mut next = Some(first);
+        for arrival in 0..self.options.batch {
+            match next.take().or_else(|| self.pop_change()) {
+                Some(Entry::Apply {
+                    scope,
+                    key,
+                    version,
+                    delta,
+                }) => {
+                    self.changes -= 1;
+                    if let Some(version) = &version {
+                        changes.reach(scope, version.clone());
+                    }
+                    changes.add(
+                        key,
+                        Change {
+                            arrival,
+                            version,
+                            delta,
+                        },
+                    );
+                }
+                Some(Entry::Bookmark { scope, version }) => changes.reach(scope, version),
+                // `pop_change` yields nothing else.
+                _ => break,
+            }
+        }
+        Batch::Changes {
+            deltas: changes.deltas,
+            versions: changes.versions,
+        }
+    }
+
+    fn pop_change(&mut self) -> Option<Entry<K>> {
+        match self.log.front() {
+            Some(Entry::Apply { .. } | Entry::Bookmark { .. }) => self.log.pop_front(),
+            _ => None,
+        }
+    }
+}
+
+/// The changes of one batch on their way to being grouped by key.
+struct Grouped<K> {
+    deltas: Vec<Deltas<K>>,
+    places: HashMap<ObjectKey, usize>,
+    versions: Vec<(Scope, ResourceVersion)>,
+}
+
+impl<K> Grouped<K> {
+    fn new() -> Self {
+        Self {
+            deltas: Vec::new(),
+            places: HashMap::new(),
+            versions: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, key: ObjectKey, change: Change<K>) {
+        let Some(&place) = self.places.get(&key) else {
+            self.places.insert(key.clone(), self.deltas.len());
+            self.deltas.push(Deltas {
+                key,
+                changes: vec![change],
+            });
+            return;
+        };
+        let changes = &mut self.deltas[place].changes;
+        // Two deletions in a row are one; the one that carries the object says more.
+        match (changes.last_mut(), &change.delta) {
+            (
+                Some(Change {
+                    delta: Delta::Deleted(Departed::Observed(_)),
+                    ..
+                }),
+                Delta::Deleted(_),
+            ) => {}
+            (
+                Some(
+                    last @ Change {
+                        delta: Delta::Deleted(_),
+                        ..
+                    },
+                ),
+                Delta::Deleted(_),
+            ) => {
+                last.delta = change.delta;
+                last.version = change.version;
+            }
+            _ => changes.push(change),
+        }
+    }
+
+    fn reach(&mut self, scope: Scope, version: ResourceVersion) {
+        match self.versions.iter_mut().find(|(known, _)| *known == scope) {
+            Some((_, reached)) => *reached = version,
+            None => self.versions.push((scope, version)),
+        }
+    }
+}
+
+/// The reflector's end: one per scope.
+///
+/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing.
+pub struct DeltaSender<K> {
+    queue: Arc<Mutex<Queue<K>>>,
+    scope: Scope,
+    intake: Intake<K>,
+    transform: Option<Transform<K>>,
+}
+
+impl<K: Object> DeltaSender<K> {
+    /// The scope this sender speaks for.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// An object was added.
+    pub async fn added(&mut self, object: Arc<K>) -> Result<(), Closed> {
+        self.upsert(object, Delta::Added).await
+    }
+
+    /// An object was modified.
+    pub async fn updated(&mut self, object: Arc<K>) -> Result<(), Closed> {
+        self.upsert(object, Delta::Updated).await
+    }
+
+    async fn upsert(&mut self, object: Arc<K>, delta: fn(Arc<K>) -> Delta<K>) -> Result<(), Closed> {
+        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
+            return Ok(());
+        };
+        let delta = object.map_or_else(Delta::Unusable, delta);
+        self.apply(key, version, delta).await
+    }
+
+    /// An object was deleted; this is its last state. It is not transformed: nothing keeps it.
+    pub async fn deleted(&mut self, object: Arc<K>) -> Result<(), Closed> {
+        let Some((key, version)) = self.intake.identify(&object) else {
+            return Ok(());
+        };
+        self.apply(key, version, Delta::Deleted(Departed::Observed(object)))
+            .await
+    }
+
+    /// Something happened to an object that could not be decoded. Without a readable key nothing can be queued.
+    pub async fn undecodable(&mut self, change: ObjectChange, object: Undecodable) -> Result<(), Closed> {
+        let Some(key) = object.key else { return Ok(()) };
+        let delta = match change {
+            ObjectChange::Upserted => Delta::Unusable(object.reason),
+            ObjectChange::Deleted => Delta::Deleted(Departed::KeyOnly),
+        };
+        self.apply(key, object.version, delta).await
+    }
+
+    async fn apply(
+        &self,
+        key: ObjectKey,
+        version: Option<ResourceVersion>,
+        delta: Delta<K>,
+    ) -> Result<(), Closed> {
+        self.send(Entry::Apply {
+            scope: self.scope.clone(),
+            key,
+            version,
+            delta,
+        })
+        .await
+    }
+
+    /// Starts collecting a whole state of this scope.
+    pub fn begin_replace(&self) -> ReplaceBuilder<K> {
+        ReplaceBuilder::new(self.scope.clone(), Intake::new(self.transform.clone()))
+    }
+
+    /// Replaces everything in this scope.
+    pub async fn replace_all(&self, state: ReplaceAll<K>) -> Result<(), Closed> {
+        self.send(Entry::ReplaceAll(state)).await
+    }
+
+    /// Nothing changed in this scope up to this version.
+    pub async fn bookmark(&self, version: ResourceVersion) -> Result<(), Closed> {
+        self.send(Entry::Bookmark {
+            scope: self.scope.clone(),
+            version,
+        })
+        .await
+    }
+
+    /// Asks for every object to be told again.
+    pub async fn sync_all(&self, ticket: ResyncTicket) -> Result<(), Closed> {
+        self.send(Entry::SyncAll(ticket)).await
+    }
+
+    async fn send(&self, entry: Entry<K>) -> Result<(), Closed> {
+        let mut entry = Some(entry);
+        poll_fn(|cx| self.poll_send(cx, &mut entry)).await
+    }
+
+    fn poll_send(&self, cx: &Context<'_>, entry: &mut Option<Entry<K>>) -> Poll<Result<(), Closed>> {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Poll::Ready(Err(Closed));
+        }
+        if entry.as_ref().is_some_and(|entry| !queue.has_room_for(entry)) {
+            if !queue.producers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                queue.producers.push(cx.waker().clone());
+            }
+            return Poll::Pending;
+        }
+        if let Some(entry) = entry.take() {
+            queue.push(entry);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<K> Clone for DeltaSender<K>
+where
+    K: Object,
+{
+    fn clone(&self) -> Self {
+        self.queue.lock().senders += 1;
+        Self {
+            queue: self.queue.clone(),
+            scope: self.scope.clone(),
+            intake: Intake::new(self.transform.clone()),
+            transform: self.transform.clone(),
+        }
+    }
+}
+
+impl<K> Drop for DeltaSender<K> {
+    fn drop(&mut self) {
+        let mut queue = self.queue.lock();
+        queue.senders -= 1;
+        if queue.senders == 0 {
+            queue.close();
+        }
+    }
+}
+
+/// The controller's end.
+pub struct DeltaReceiver<K> {
+    queue: Arc<Mutex<Queue<K>>>,
+}
+
+impl<K> DeltaReceiver<K> {
+    /// Waits for the next batch; `None` once the queue is closed and empty. Dropped while it waits, it takes nothing.
+    pub async fn pop(&mut self) -> Option<Batch<K>> {
+        poll_fn(|cx| {
+            let mut queue = self.queue.lock();
+            match queue.pop() {
+                Some(batch) => Poll::Ready(Some(batch)),
+                None if queue.closed => Poll::Ready(None),
+                None => {
+                    queue.consumer = Some(cx.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Whether the first replacement of every scope has been taken out.
+    pub fn has_synced(&self) -> bool {
+        self.queue.lock().unsynced.is_empty()
+    }
+
+    /// How many single changes are waiting.
+    pub fn len(&self) -> usize {
+        self.queue.lock().changes
+    }
+
+    /// Whether no single change is waiting.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Refuses further entries; what is queued can still be taken.
+    pub fn close(&mut self) {
+        self.queue.lock().close();
+    }
+}
+
+impl<K> Drop for DeltaReceiver<K> {
+    fn drop(&mut self) {
+        // Whatever nobody will take is dropped outside the lock: objects may be many.
+        let left = {
+            let mut queue = self.queue.lock();
+            queue.close();
+            std::mem::take(&mut queue.log)
+        };
+        drop(left);
+    }
+}
+
+#[cfg(all(test, feature = "__model"))]
+mod model;
+#[cfg(all(test, not(feature = "__model")))]
+mod tests;

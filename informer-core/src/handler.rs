@@ -1,0 +1,56 @@
+//! What a user hears and how: events, and the handlers that receive them.
+
+mod event;
+mod filter;
+mod functions;
+mod options;
+
+use std::future::Future;
+
+pub use event::{Deleted, Event, Origin, UpdateCause};
+pub use filter::Filtered;
+pub use functions::Handlers;
+pub use options::{HandlerOptions, HandlerResync, Overflow};
+
+/// Receives the events of one informer, one after the other, in the order of the store's commits.
+///
+/// Implemented for closures (`|event: Event<Pod>| ..`), [`Handlers`] and [`Filtered`]. A handler runs on tokio's blocking
+/// pool, so it may block: it delays only its own events. One that panics loses that one event, is reported, and
+/// goes on with the next.
+///
+/// When a handler hears of a change, the store already holds it, or something newer.
+pub trait EventHandler<K>: Send + 'static {
+    /// Called once per event.
+    fn on_event(&mut self, event: Event<K>);
+}
+
+impl<K, F: FnMut(Event<K>) + Send + 'static> EventHandler<K> for F {
+    fn on_event(&mut self, event: Event<K>) {
+        self(event);
+    }
+}
+
+impl<K: 'static> EventHandler<K> for Box<dyn EventHandler<K>> {
+    fn on_event(&mut self, event: Event<K>) {
+        self.as_mut().on_event(event);
+    }
+}
+
+/// Receives the events of one informer in async code; the next event waits until the future is done.
+///
+/// Implemented for closures that return a future (`|event| async move { .. }`, or `async |event| ..` when it captures
+/// nothing). It runs on an async worker, so it must not block; blocking work belongs into an [`EventHandler`].
+pub trait AsyncEventHandler<K>: Send + 'static {
+    /// Called once per event.
+    fn on_event(&mut self, event: Event<K>) -> impl Future<Output = ()> + Send;
+}
+
+impl<K, F, Fut> AsyncEventHandler<K> for F
+where
+    F: FnMut(Event<K>) -> Fut + Send + 'static,
+    Fut: Future<Output = ()> + Send,
+{
+    fn on_event(&mut self, event: Event<K>) -> impl Future<Output = ()> + Send {
+        self(event)
+    }
+}

@@ -1,0 +1,201 @@
+//! Events: what happened to one object, as one handler hears it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::key::ObjectKey;
+use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+
+/// One change, as told to one handler.
+///
+/// Per object a handler hears an addition, then updates, then a deletion, and `old` is always what it heard last.
+/// Matching is exhaustive, so no deletion can be forgotten: client-go's tombstone is [`Deleted::Missed`].
+///
+/// `Debug` prints keys and versions, never contents: objects may be Secrets.
+pub enum Event<K> {
+    /// An object is in the cache that was not there before.
+    #[non_exhaustive]
+    Added {
+        /// The object.
+        object: Arc<K>,
+        /// Whether it is part of the state the handler started from.
+        origin: Origin,
+    },
+    /// An object changed, or is told again because a resync was asked for.
+    #[non_exhaustive]
+    Updated {
+        /// What the handler heard last of this object.
+        old: Arc<K>,
+        /// The new state. The same `Arc` as `old` for a resync.
+        new: Arc<K>,
+        /// Why it is told.
+        cause: UpdateCause,
+    },
+    /// An object is gone.
+    Deleted(Deleted<K>),
+}
+
+/// Where an addition comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// The state the handler started from: the informer's first list, or the cache as it was when the handler came.
+    Initial,
+    /// It appeared while the handler was listening.
+    Live,
+}
+
+/// Why an update is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UpdateCause {
+    /// The object changed.
+    Change,
+    /// Nothing changed: a resync is due.
+    Resync,
+}
+
+/// A deletion.
+pub enum Deleted<K> {
+    /// The server told of it, with the object's last state.
+    Observed(Arc<K>),
+    /// It was found missing, or its last state could not be read: this is the last state the cache had.
+    #[non_exhaustive]
+    Missed {
+        /// The object's key.
+        key: ObjectKey,
+        /// The last state known, which may not be the last there was.
+        last_known: Arc<K>,
+    },
+}
+
+impl<K> Event<K> {
+    /// An addition, for tests of handlers.
+    pub fn added(object: Arc<K>, origin: Origin) -> Self {
+        Self::Added { object, origin }
+    }
+
+    /// An update, for tests of handlers.
+    pub fn updated(old: Arc<K>, new: Arc<K>, cause: UpdateCause) -> Self {
+        Self::Updated { old, new, cause }
+    }
+
+    /// A deletion found out later, for tests of handlers.
+    pub fn missed(key: ObjectKey, last_known: Arc<K>) -> Self {
+        Self::Deleted(Deleted::Missed { key, last_known })
+    }
+
+    /// The newest state the event carries: the last one known for a deletion.
+    pub fn object(&self) -> &Arc<K> {
+        match self {
+            Self::Added { object, .. } => object,
+            Self::Updated { new, .. } => new,
+            Self::Deleted(deleted) => deleted.last_known(),
+        }
+    }
+}
+
+impl<K: Object> Event<K> {
+    /// The key of the object concerned; `None` if a transform took its name away.
+    pub fn key(&self) -> Option<ObjectKey> {
+        match self {
+            Self::Deleted(deleted) => deleted.key(),
+            Self::Added { .. } | Self::Updated { .. } => ObjectKey::of(self.object().meta()),
+        }
+    }
+}
+
+impl<K> Deleted<K> {
+    /// The object's last known state.
+    pub fn last_known(&self) -> &Arc<K> {
+        match self {
+            Self::Observed(object) => object,
+            Self::Missed { last_known, .. } => last_known,
+        }
+    }
+}
+
+impl<K: Object> Deleted<K> {
+    /// The object's key; `None` if a transform took its name away.
+    pub fn key(&self) -> Option<ObjectKey> {
+        match self {
+            Self::Observed(object) => ObjectKey::of(object.meta()),
+            Self::Missed { key, .. } => Some(key.clone()),
+        }
+    }
+}
+
+// Derived `Clone` would ask for `K: Clone`; an event only holds references.
+impl<K> Clone for Event<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Added { object, origin } => Self::Added {
+                object: object.clone(),
+                origin: *origin,
+            },
+            Self::Updated { old, new, cause } => Self::Updated {
+                old: old.clone(),
+                new: new.clone(),
+                cause: *cause,
+            },
+            Self::Deleted(deleted) => Self::Deleted(deleted.clone()),
+        }
+    }
+}
+
+impl<K> Clone for Deleted<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Observed(object) => Self::Observed(object.clone()),
+            Self::Missed { key, last_known } => Self::Missed {
+                key: key.clone(),
+                last_known: last_known.clone(),
+            },
+        }
+    }
+}
+
+impl<K: Object> fmt::Debug for Event<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Added { object, origin } => write!(f, "Added({}, {origin:?})", Name(object.as_ref())),
+            Self::Updated { old, new, cause } => {
+                write!(
+                    f,
+                    "Updated({} -> {}, {cause:?})",
+                    Name(old.as_ref()),
+                    Name(new.as_ref())
+                )
+            }
+            Self::Deleted(deleted) => write!(f, "Deleted({deleted:?})"),
+        }
+    }
+}
+
+impl<K: Object> fmt::Debug for Deleted<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Observed(object) => write!(f, "Observed({})", Name(object.as_ref())),
+            Self::Missed { key, last_known } => {
+                write!(f, "Missed({key}, last known {})", Name(last_known.as_ref()))
+            }
+        }
+    }
+}
+
+/// Prints an object as `namespace/name@version`.
+struct Name<'a, K>(&'a K);
+
+impl<K: Object> fmt::Display for Name<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match ObjectKey::of(self.0.meta()) {
+            Some(key) => write!(f, "{key}")?,
+            None => f.write_str("(no name)")?,
+        }
+        match ResourceVersion::of(self.0.meta()) {
+            Some(version) => write!(f, "@{version}"),
+            None => Ok(()),
+        }
+    }
+}

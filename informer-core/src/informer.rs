@@ -1,0 +1,344 @@
+//! The shared informer: one list and one watch of one kind, one cache, any number of handlers and readers.
+
+mod builder;
+mod error;
+mod lifecycle;
+mod resync;
+mod status;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::handler::{AsyncEventHandler, EventHandler, HandlerOptions};
+use crate::object::Object;
+use crate::processor::{EventStream, Processor, Registration, run_async, run_blocking};
+use crate::resource_version::ResourceVersion;
+use crate::source::ListWatch;
+use crate::status::Board;
+use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer, Progress};
+use crate::sync::{Latch, Mutex};
+
+pub use builder::{Namespaces, SharedInformerBuilder};
+pub use error::{AddHandlerError, BuildError, NotSynced, ShutdownTimeout, StartError, WaitError};
+use lifecycle::Life;
+pub use status::{InformerStatus, StatusWatch};
+
+/// A local, indexed, always-current copy of the objects of one kind, and the events of its changes.
+///
+/// A `SharedInformer` is a handle: clones share one cache. It lists and watches once, whoever reads and however many
+/// handlers listen. When the last handle is dropped it stops; readers ([`indexer`](Self::indexer)) then go on answering from the
+/// last state.
+///
+/// # What may be relied on
+///
+/// - The cache shows, per object, states the server had, in their order, never going back, unless the server itself was rewound,
+///   which is reported in [`status`](Self::status).
+/// - A handler hears of each object an addition, then updates, then a deletion, in the order of the commits; no
+///   deletion is lost, not even one that happened while the connection was down.
+/// - When a handler hears of a change, the cache already has it.
+/// - Reads never wait, neither for the network nor for a writer, and see whole commits only.
+///
+/// # Example
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use informer_core::{Event, SharedInformer, client};
+/// use k8s_openapi::api::core::v1::Pod;
+///
+/// let informer = SharedInformer::<Pod>::builder(client::try_default().await?).namespace("web").build()?;
+/// informer.add_handler(|event: Event<Pod>| println!("{event:?}"))?;
+/// informer.start()?;
+/// informer.synced().await?;
+/// println!("{} pods", informer.indexer().len());
+/// informer.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct SharedInformer<K: Object> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K: Object> {
+    indexer: Indexer<K>,
+    processor: Arc<Processor<K>>,
+    board: Arc<Board>,
+    synced: Latch,
+    /// Set when no task is left.
+    stopped: Latch,
+    commits: watch::Sender<u64>,
+    life: Mutex<Life<K>>,
+    token: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl<K: Object> Drop for Shared<K> {
+    fn drop(&mut self) {
+        self.token.cancel();
+    }
+}
+
+impl<K: Object> Clone for SharedInformer<K> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<K: Object + DeserializeOwned> SharedInformer<K> {
+    /// Prepares an informer over a client. Nothing is asked of the server before [`start`](Self::start).
+    ///
+    /// Any `kube::Client` will do; [`client::try_default`](crate::client::try_default) makes one that suits watching best.
+    pub fn builder(client: kube::Client) -> SharedInformerBuilder<K>
+    where
+        K::DynamicType: Default + Clone,
+    {
+        SharedInformerBuilder::over_client(client, K::DynamicType::default())
+    }
+
+    /// Like [`builder`](Self::builder), for a kind known at run time only: `DynamicObject` with its `ApiResource`.
+    pub fn builder_with(client: kube::Client, dynamic_type: K::DynamicType) -> SharedInformerBuilder<K>
+    where
+        K::DynamicType: Clone,
+    {
+        SharedInformerBuilder::over_client(client, dynamic_type)
+    }
+}
+
+impl<K: Object> SharedInformer<K> {
+    /// An informer over a source of one's own, with all defaults.
+    pub fn from_source(source: impl ListWatch<K>) -> Self {
+        let builder = SharedInformerBuilder::over_sources(vec![Arc::new(source) as Arc<dyn ListWatch<K>>]);
+        builder
+            .build()
+            .expect("one source of any scope is valid, and the defaults are")
+    }
+
+    /// Prepares an informer over sources of one's own. Their scopes must not overlap.
+    pub fn builder_from_sources(sources: Vec<Arc<dyn ListWatch<K>>>) -> SharedInformerBuilder<K> {
+        SharedInformerBuilder::over_sources(sources)
+    }
+
+    /// Adds a handler: a closure, [`Handlers`](crate::Handlers), [`Filtered`](crate::Filtered), or anything that implements
+    /// [`EventHandler`].
+    ///
+    /// Handlers may be added at any time. One that comes late first hears of every object in the cache as an addition
+    /// with [`Origin::Initial`](crate::Origin::Initial), then of every later change exactly once.
+    pub fn add_handler<H: EventHandler<K>>(&self, handler: H) -> Result<Registration, AddHandlerError> {
+        self.add_handler_with(HandlerOptions::default(), handler)
+    }
+
+    /// Adds a handler with options of its own.
+    pub fn add_handler_with<H: EventHandler<K>>(
+        &self,
+        options: HandlerOptions,
+        handler: H,
+    ) -> Result<Registration, AddHandlerError> {
+        let run_on = options.run_on;
+        self.add_listener::<H>(&options, |listener| {
+            Box::pin(run_blocking(listener, handler, run_on))
+        })
+    }
+
+    /// Adds a handler that awaits: `|event| async move { .. }`, or anything that implements [`AsyncEventHandler`].
+    pub fn add_async_handler<H: AsyncEventHandler<K>>(
+        &self,
+        handler: H,
+    ) -> Result<Registration, AddHandlerError> {
+        self.add_async_handler_with(HandlerOptions::default(), handler)
+    }
+
+    /// Adds a handler that awaits, with options of its own.
+    pub fn add_async_handler_with<H: AsyncEventHandler<K>>(
+        &self,
+        options: HandlerOptions,
+        handler: H,
+    ) -> Result<Registration, AddHandlerError> {
+        self.add_listener::<H>(&options, |listener| Box::pin(run_async(listener, handler)))
+    }
+
+    fn add_listener<H>(
+        &self,
+        options: &HandlerOptions,
+        run: impl FnOnce(Arc<crate::processor::Listener<K>>) -> BoxedRun,
+    ) -> Result<Registration, AddHandlerError>
+    where
+        H: 'static,
+    {
+        let name = options
+            .name
+            .clone()
+            .unwrap_or_else(|| std::any::type_name::<H>().to_owned());
+        let mut life = self.shared.life.lock();
+        let listener = self
+            .shared
+            .processor
+            .add(name, options, || self.shared.indexer.snapshot())
+            .ok_or(AddHandlerError::Stopped)?;
+        life.serve(run(listener.clone()));
+        Ok(Registration::new(listener))
+    }
+
+    /// The events as a stream, for async code: first every object in the cache, then every change. Ends when the informer
+    /// stops; at once if it has.
+    pub fn events(&self) -> EventStream<K> {
+        self.events_with(&HandlerOptions::default())
+    }
+
+    /// The events as a stream, with a buffer of one's own choice.
+    pub fn events_with(&self, options: &HandlerOptions) -> EventStream<K> {
+        let name = options.name.clone().unwrap_or_else(|| "events()".to_owned());
+        EventStream::new(
+            self.shared
+                .processor
+                .add_or_ended(name, options, || self.shared.indexer.snapshot()),
+        )
+    }
+
+    /// The reading side of the cache. It outlives the informer and then answers from the last state.
+    pub fn indexer(&self) -> Indexer<K> {
+        self.shared.indexer.clone()
+    }
+
+    /// Adds a secondary index by a function from an object to its values, complete at once.
+    ///
+    /// ```no_run
+    /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use k8s_openapi::api::core::v1::Pod;
+    ///
+    /// let on_node = informer.add_index("node", |pod: &Pod| {
+    ///     pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect::<Vec<_>>()
+    /// })?;
+    /// let there = on_node.get("node-1");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn add_index<V, I, F>(&self, name: &str, values: F) -> Result<Index<K, V>, IndexError>
+    where
+        V: IndexValue,
+        I: IntoIterator<Item = V>,
+        F: Fn(&K) -> I + Send + Sync + 'static,
+    {
+        self.shared.indexer.add_index(name, values)
+    }
+
+    /// The index of a definition, added if it is not there yet: definitions are values, so that several parts of a program can
+    /// name the same index.
+    pub fn index<V: IndexValue>(
+        &self,
+        definition: &'static IndexDefinition<K, V>,
+    ) -> Result<Index<K, V>, IndexError> {
+        self.shared.indexer.index(definition)
+    }
+
+    /// An index over the values of one label.
+    pub fn add_label_index(&self, label: &str) -> Result<Index<K, String>, IndexError> {
+        self.shared.indexer.add_label_index(label)
+    }
+
+    /// Whether the whole initial state is in the cache. It says nothing about now: see [`status`](Self::status).
+    pub fn has_synced(&self) -> bool {
+        self.shared.synced.is_set()
+    }
+
+    /// Waits until the whole initial state is in the cache. Any number of tasks may wait.
+    ///
+    /// It waits for as long as it takes, also while the server refuses: [`synced_within`](Self::synced_within) gives up with the
+    /// reason.
+    pub async fn synced(&self) -> Result<(), NotSynced> {
+        tokio::select! {
+            biased;
+            () = self.shared.synced.wait() => Ok(()),
+            () = self.shared.token.cancelled() => match self.has_synced() {
+                true => Ok(()),
+                false => Err(self.not_synced()),
+            },
+        }
+    }
+
+    /// Waits until the whole initial state is in the cache, or gives up with the state the informer is in.
+    pub async fn synced_within(&self, time: Duration) -> Result<(), NotSynced> {
+        match tokio::time::timeout(time, self.synced()).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(self.not_synced()),
+        }
+    }
+
+    fn not_synced(&self) -> NotSynced {
+        NotSynced {
+            resource: self.shared.board.resource().to_owned(),
+            state: Box::new(self.shared.board.worst()),
+        }
+    }
+
+    /// The version of the cache; `None` before the first list, and for an informer over several namespaces whose versions differ
+    /// (its [`status`](Self::status) has one for each).
+    pub fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
+        self.shared.indexer.resource_version()
+    }
+
+    /// Waits until the cache holds everything up to a version, such as one a write returned. Afterwards no read shows anything
+    /// older.
+    ///
+    /// Over several namespaces it waits for all of them. Versions that are not numbers can only be waited for if the
+    /// cache is at that very version: otherwise the answer is [`WaitError::NotComparable`].
+    pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
+        let mut commits = self.shared.commits.subscribe();
+        loop {
+            commits.borrow_and_update();
+            match self.shared.indexer.versions().is_at_least(version) {
+                Progress::Reached => return Ok(()),
+                Progress::Unknown => {
+                    return Err(WaitError::NotComparable {
+                        version: version.clone(),
+                    });
+                }
+                Progress::Behind if crate::mutant::is("I13") => return Ok(()),
+                Progress::Behind => {}
+            }
+            tokio::select! {
+                changed = commits.changed() => changed.map_err(|_| WaitError::Stopped)?,
+                () = self.shared.stopped.wait() => return Err(WaitError::Stopped),
+            }
+        }
+    }
+
+    /// Like [`wait_until`](Self::wait_until), giving up after a time.
+    pub async fn wait_until_within(
+        &self,
+        version: &ResourceVersion,
+        time: Duration,
+    ) -> Result<(), WaitError> {
+        match tokio::time::timeout(time, self.wait_until(version)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(WaitError::Timeout {
+                version: version.clone(),
+                after: time,
+            }),
+        }
+    }
+
+    /// Whether the informer has stopped for good.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.token.is_cancelled()
+    }
+}
+
+impl<K: Object> fmt::Debug for SharedInformer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedInformer")
+            .field("resource", &self.shared.board.resource())
+            .field("state", &self.shared.board.worst())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The task of one handler, ready to be spawned.
+type BoxedRun = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -1,0 +1,325 @@
+//! Everything that can be chosen for one informer, before it is made.
+
+use std::any::TypeId;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::core::ClusterResourceScope;
+use serde::de::DeserializeOwned;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::lifecycle::{Life, Parts};
+use super::{BuildError, Shared, SharedInformer};
+use crate::controller::{Controller, Wiring};
+use crate::delta::{DeltaFifo, QueueOptions, Transform};
+use crate::object::Object;
+use crate::processor::Processor;
+use crate::reflector::{InitialState, Reflector, ReflectorConfig};
+use crate::scope::Scope;
+use crate::source::{
+    DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
+    SourceError,
+};
+use crate::status::{Board, WatchErrorHandler};
+use crate::store;
+use crate::sync::{Latch, Mutex, Offload};
+
+/// Which namespaces an informer covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Namespaces {
+    /// All of them, or a cluster-scoped kind.
+    #[default]
+    All,
+    /// These: one informer to its user, with one list, one watch and one version for each.
+    These(Vec<String>),
+}
+
+/// Chooses what one informer does. Made by [`SharedInformer::builder`].
+#[must_use = "nothing happens before `build`"]
+pub struct SharedInformerBuilder<K: Object> {
+    origin: Origin<K>,
+    namespaces: Namespaces,
+    options: KubeSourceOptions<K>,
+    reflector: ReflectorConfig,
+    queue: QueueOptions,
+    resync: Option<Duration>,
+    transform: Option<Transform<K>>,
+    on_watch_error: Option<WatchErrorHandler>,
+    runtime: Option<Handle>,
+    token: CancellationToken,
+    offload: Offload,
+}
+
+/// Where objects come from.
+enum Origin<K> {
+    /// A client; the kind, which may be known at run time only, is inside the function.
+    Client(Box<dyn Fn(Scope, KubeSourceOptions<K>) -> Made<K> + Send + Sync>),
+    /// Sources of the user's own.
+    Sources(Vec<Arc<dyn ListWatch<K>>>),
+}
+
+type Made<K> = Result<Arc<dyn ListWatch<K>>, KubeSourceError>;
+
+impl<K: Object> SharedInformerBuilder<K> {
+    pub(super) fn over_client(client: kube::Client, dynamic_type: K::DynamicType) -> Self
+    where
+        K: DeserializeOwned,
+    {
+        Self::new(Origin::Client(Box::new(move |scope, options| {
+            Ok(Arc::new(KubeSource::<K>::of_type(
+                client.clone(),
+                &dynamic_type,
+                scope,
+                options,
+            )?))
+        })))
+    }
+
+    pub(super) fn over_sources(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
+        Self::new(Origin::Sources(sources))
+    }
+
+    fn new(origin: Origin<K>) -> Self {
+        Self {
+            origin,
+            namespaces: Namespaces::All,
+            options: KubeSourceOptions::default(),
+            reflector: ReflectorConfig::default(),
+            queue: QueueOptions::default(),
+            resync: None,
+            transform: None,
+            on_watch_error: None,
+            runtime: None,
+            token: CancellationToken::new(),
+            offload: Offload::default(),
+        }
+    }
+
+    /// Covers one namespace. Default: all.
+    pub fn namespace(self, namespace: impl Into<String>) -> Self {
+        self.namespaces([namespace])
+    }
+
+    /// Covers several namespaces.
+    pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
+        self.namespaces = Namespaces::These(namespaces.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Covers only objects with these labels: a selector such as `tier=frontend,env in (prod, test)`.
+    pub fn labels(self, selector: impl Into<String>) -> Self {
+        let selector = selector.into();
+        self.tweak_list_options(|options| options.labels(selector))
+    }
+
+    /// Covers only objects with these fields: a selector such as `spec.nodeName=node-1`.
+    pub fn fields(self, selector: impl Into<String>) -> Self {
+        let selector = selector.into();
+        self.tweak_list_options(|options| options.fields(selector))
+    }
+
+    /// Changes the options of every list and watch: selectors, further parameters.
+    pub fn tweak_list_options(mut self, tweak: impl FnOnce(ListOptions) -> ListOptions) -> Self {
+        self.options.list_options = tweak(self.options.list_options);
+        self
+    }
+
+    /// Tells every object again, changed or not, this often. Default: never.
+    ///
+    /// The informer checks this often whether a handler's own period (this one, unless its options say otherwise) has
+    /// passed. A handler added before the start may ask for less; one added later is raised to this. Less than one second
+    /// counts as one second.
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = Some(period);
+        self
+    }
+
+    /// How many objects a page of a LIST holds.
+    pub fn page_size(mut self, objects: u32) -> Self {
+        self.reflector.page_size = Some(objects);
+        self
+    }
+
+    /// How the whole state is read.
+    pub fn initial_state(mut self, initial: InitialState) -> Self {
+        self.reflector.initial = initial;
+        self
+    }
+
+    /// Sets how the reflector asks, waits and gives up, all at once.
+    pub fn reflector(mut self, config: ReflectorConfig) -> Self {
+        self.reflector = config;
+        self
+    }
+
+    /// How large the queue between reflector and store may get.
+    pub fn queue(mut self, options: QueueOptions) -> Self {
+        self.queue = options;
+        self
+    }
+
+    /// Changes each object once, before anyone sees it: see [`Transform`].
+    pub fn transform(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        self.try_transform(move |object| {
+            transform(object);
+            Ok(())
+        })
+    }
+
+    /// Like [`transform`](Self::transform), for a transform that can fail.
+    pub fn try_transform(
+        mut self,
+        transform: impl Fn(&mut K) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.transform = Some(Arc::new(transform));
+        self
+    }
+
+    /// Called with every failed list or watch. The informer retries in any case.
+    pub fn on_watch_error(mut self, handler: impl Fn(&Scope, &SourceError) + Send + Sync + 'static) -> Self {
+        self.on_watch_error = Some(Arc::new(handler));
+        self
+    }
+
+    /// Whether objects keep their `managedFields`. Default: they are dropped while decoding.
+    pub fn managed_fields(mut self, managed_fields: ManagedFields) -> Self {
+        self.options.managed_fields = managed_fields;
+        self
+    }
+
+    /// The largest object accepted, in bytes on the wire. Default 16 MiB.
+    pub fn max_object_bytes(mut self, bytes: usize) -> Self {
+        self.options.max_object_bytes = bytes;
+        self
+    }
+
+    /// Sets how requests are made and bodies read, all at once. Namespaces are chosen by [`namespaces`](Self::namespaces).
+    pub fn source_options(mut self, options: KubeSourceOptions<K>) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Where the tasks run. Default: the runtime in which `start` is called.
+    pub fn runtime(mut self, runtime: Handle) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// Stops the informer when this token, or one it comes from, is cancelled.
+    pub fn cancel_with(mut self, token: &CancellationToken) -> Self {
+        self.token = token.child_token();
+        self
+    }
+
+    /// Where long work is done: decoding large pieces, committing large lists. [`Offload::Inline`] keeps an informer on one
+    /// thread, for simulations.
+    pub fn offload(mut self, offload: Offload) -> Self {
+        self.offload = offload;
+        if offload == Offload::Inline {
+            self.options.decode_on = DecodeOn::Worker;
+        }
+        self
+    }
+
+    /// Makes the informer. Nothing is asked of the server yet.
+    pub fn build(self) -> Result<SharedInformer<K>, BuildError> {
+        if self.reflector.page_size == Some(0) {
+            return Err(BuildError::ZeroPageSize);
+        }
+        let sources = self.sources()?;
+        let first = sources.first().ok_or(BuildError::NoSource)?;
+        let resource = first.resource().to_owned();
+        let scopes: Vec<Scope> = sources
+            .iter()
+            .map(|source| Scope::of(source.namespace()))
+            .collect();
+        check_scopes(&scopes)?;
+
+        let (mut senders, receiver) = DeltaFifo::channel(scopes.iter().cloned(), self.queue, self.transform);
+        let (writer, indexer) = store::new();
+        let board = Arc::new(Board::new(resource, &scopes, self.on_watch_error));
+        let processor = Arc::new(Processor::new(self.resync));
+        let synced = Latch::new();
+        let commits = watch::Sender::new(0);
+        let resync_queue = senders.first().cloned().ok_or(BuildError::NoSource)?;
+        let reflectors = sources
+            .into_iter()
+            .zip(senders.drain(..))
+            .map(|(source, queue)| {
+                let reporter = board.reporter(queue.scope());
+                Reflector::new(source, queue, self.reflector.clone(), reporter)
+            })
+            .collect();
+        let wiring = Wiring {
+            processor: processor.clone(),
+            board: board.clone(),
+            synced: synced.clone(),
+            commits: commits.clone(),
+            offload: self.offload,
+        };
+        let controller = Controller::new(receiver, writer, &scopes, wiring);
+        let parts = Parts {
+            reflectors,
+            controller,
+            resync_queue,
+            handlers: Vec::new(),
+            runtime: self.runtime,
+        };
+        Ok(SharedInformer {
+            shared: Arc::new(Shared {
+                indexer,
+                processor,
+                board,
+                synced,
+                stopped: Latch::new(),
+                commits,
+                life: Mutex::new(Life::Created(Box::new(parts))),
+                token: self.token,
+                tasks: TaskTracker::new(),
+            }),
+        })
+    }
+
+    fn sources(&self) -> Result<Vec<Arc<dyn ListWatch<K>>>, BuildError> {
+        let make = match &self.origin {
+            Origin::Sources(sources) => return Ok(sources.clone()),
+            Origin::Client(make) => make,
+        };
+        let scopes = match &self.namespaces {
+            Namespaces::All => vec![Scope::All],
+            Namespaces::These(namespaces) if namespaces.is_empty() => return Err(BuildError::NoNamespaces),
+            Namespaces::These(namespaces) if namespaces.iter().any(String::is_empty) => {
+                return Err(BuildError::EmptyNamespace);
+            }
+            Namespaces::These(namespaces) => namespaces
+                .iter()
+                .map(|namespace| Scope::of(Some(namespace)))
+                .collect(),
+        };
+        let mut sources = Vec::with_capacity(scopes.len());
+        for scope in scopes {
+            let namespaced = scope != Scope::All;
+            let source = make(scope, self.options.clone())?;
+            if namespaced && TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
+                return Err(BuildError::ClusterScoped(source.resource().to_owned()));
+            }
+            sources.push(source);
+        }
+        Ok(sources)
+    }
+}
+
+/// Each scope once, and all namespaces only alone: every object belongs to one source.
+fn check_scopes(scopes: &[Scope]) -> Result<(), BuildError> {
+    let mut seen = BTreeSet::new();
+    for scope in scopes {
+        if !seen.insert(scope) || (*scope == Scope::All && scopes.len() > 1) {
+            return Err(BuildError::RepeatedScope(scope.to_string()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! What can go wrong with an informer, each with what to do about it.
+
+use std::time::Duration;
+
+use crate::resource_version::ResourceVersion;
+use crate::source::KubeSourceError;
+use crate::status::State;
+
+/// Why an informer cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A namespace without a name.
+    #[error("a namespace name is empty; leave the namespace out to cover all namespaces")]
+    EmptyNamespace,
+    /// `namespaces([])`.
+    #[error("the list of namespaces is empty; leave it out to cover all namespaces")]
+    NoNamespaces,
+    /// The same scope twice.
+    #[error("{0} is named twice; each namespace can be covered once")]
+    RepeatedScope(String),
+    /// A namespace for a kind that has none.
+    #[error("{0} are cluster-scoped and cannot be limited to a namespace; leave the namespace out")]
+    ClusterScoped(String),
+    /// A page of no objects.
+    #[error("the page size is zero; leave it out for the default")]
+    ZeroPageSize,
+    /// No source at all.
+    #[error("there is no source to list and watch")]
+    NoSource,
+    /// The options for requests are not valid.
+    #[error(transparent)]
+    Source(#[from] KubeSourceError),
+}
+
+/// Why an informer cannot be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// It was started before: an informer runs once.
+    #[error("the informer was started already")]
+    AlreadyStarted,
+    /// It was stopped: an informer runs once.
+    #[error("the informer has stopped; make a new one")]
+    Stopped,
+    /// There is no tokio runtime here.
+    #[error(
+        "there is no tokio runtime here; call `start` inside one, or give the builder a `runtime` handle"
+    )]
+    NoRuntime,
+}
+
+/// Why a handler cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddHandlerError {
+    /// The informer has stopped: nothing will ever be told.
+    #[error("the handler was not added because the informer has stopped already")]
+    Stopped,
+}
+
+/// Why an informer is not in sync.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{resource} are not in sync: {state}")]
+#[non_exhaustive]
+pub struct NotSynced {
+    /// The resource.
+    pub resource: String,
+    /// What the informer was doing when the wait ended.
+    pub state: Box<State>,
+}
+
+/// Why a wait for a version ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitError {
+    /// The time was up.
+    #[error("the cache did not reach version {version} within {after:?}; `status()` says why")]
+    Timeout {
+        /// The version waited for.
+        version: ResourceVersion,
+        /// How long.
+        after: Duration,
+    },
+    /// The informer stopped first.
+    #[error("the informer stopped before the cache reached the version")]
+    Stopped,
+    /// The versions are not numbers, so nothing says which is newer.
+    #[error("version {version} cannot be compared with the cache's: this server's versions are not numbers")]
+    NotComparable {
+        /// The version waited for.
+        version: ResourceVersion,
+    },
+}
+
+/// A shutdown that took too long.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the informer did not stop within {after:?}; handlers still busy: {}", busy.join(", "))]
+#[non_exhaustive]
+pub struct ShutdownTimeout {
+    /// The names of the handlers that are still inside a call.
+    pub busy: Vec<String>,
+    /// How long was waited.
+    pub after: Duration,
+}

@@ -1,0 +1,196 @@
+//! Starting, running and stopping: one supervisor, and an order in which things end.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::resync::ResyncDue;
+use super::{BoxedRun, SharedInformer, ShutdownTimeout, StartError, resync};
+use crate::controller::Controller;
+use crate::delta::{DeltaSender, ResyncTicket};
+use crate::object::Object;
+use crate::processor::Processor;
+use crate::reflector::Reflector;
+use crate::status::Board;
+use crate::sync::{Latch, panic_text};
+
+/// Where an informer is in its life. It goes through it once.
+pub(super) enum Life<K: Object> {
+    /// Made, not started. What will run waits here.
+    Created(Box<Parts<K>>),
+    /// Started; the handle is where its tasks run.
+    Running { runtime: Handle, tasks: TaskTracker },
+    /// Stopped, or stopping.
+    Over,
+}
+
+/// What runs once the informer is started.
+pub(super) struct Parts<K: Object> {
+    pub(super) reflectors: Vec<Reflector<K>>,
+    pub(super) controller: Controller<K>,
+    pub(super) resync_queue: DeltaSender<K>,
+    pub(super) handlers: Vec<BoxedRun>,
+    pub(super) runtime: Option<Handle>,
+}
+
+impl<K: Object> Life<K> {
+    /// Runs a handler's task: now, or as soon as the informer is started.
+    pub(super) fn serve(&mut self, run: BoxedRun) {
+        match self {
+            Self::Created(parts) => parts.handlers.push(run),
+            Self::Running { runtime, tasks } => {
+                tasks.spawn_on(run, runtime);
+            }
+            Self::Over => {}
+        }
+    }
+}
+
+impl<K: Object> SharedInformer<K> {
+    /// Starts listing and watching. Returns at once; [`synced`](Self::synced) waits for the cache.
+    pub fn start(&self) -> Result<(), StartError> {
+        let shared = &self.shared;
+        let mut life = shared.life.lock();
+        if shared.token.is_cancelled() {
+            return Err(StartError::Stopped);
+        }
+        let runtime = match &*life {
+            Life::Created(parts) => parts.runtime.clone().or_else(|| Handle::try_current().ok()),
+            Life::Running { .. } => return Err(StartError::AlreadyStarted),
+            Life::Over => return Err(StartError::Stopped),
+        };
+        let runtime = runtime.ok_or(StartError::NoRuntime)?;
+        let tasks = shared.tasks.clone();
+        let running = Life::Running {
+            runtime: runtime.clone(),
+            tasks: tasks.clone(),
+        };
+        let Life::Created(parts) = std::mem::replace(&mut *life, running) else {
+            unreachable!("matched as created above, under the same lock");
+        };
+        let Parts {
+            reflectors,
+            controller,
+            resync_queue,
+            handlers,
+            ..
+        } = *parts;
+        let supervisor = Supervisor {
+            processor: shared.processor.clone(),
+            board: shared.board.clone(),
+            stopped: shared.stopped.clone(),
+            token: shared.token.clone(),
+        };
+        for handler in handlers {
+            tasks.spawn_on(handler, &runtime);
+        }
+        tasks.spawn_on(supervisor.run(reflectors, controller, resync_queue), &runtime);
+        Ok(())
+    }
+
+    /// Stops, in order: no more requests, then what was received is committed, then every handler returns from the call it is
+    /// in and hears no more. When this returns, no task of this informer runs.
+    ///
+    /// Do not await it inside a handler: it waits for that handler. Calling it again waits for the same end.
+    pub async fn shutdown(&self) {
+        self.stop();
+        self.shared.tasks.wait().await;
+    }
+
+    /// Like [`shutdown`](Self::shutdown), but gives up waiting after a time and names the handlers that are still busy. They finish on
+    /// their own.
+    pub async fn shutdown_timeout(&self, time: Duration) -> Result<(), ShutdownTimeout> {
+        match tokio::time::timeout(time, self.shutdown()).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(ShutdownTimeout {
+                busy: self.shared.processor.busy(),
+                after: time,
+            }),
+        }
+    }
+
+    /// Begins to stop, without waiting.
+    pub fn stop(&self) {
+        let shared = &self.shared;
+        shared.token.cancel();
+        let before = std::mem::replace(&mut *shared.life.lock(), Life::Over);
+        if let Life::Created(parts) = before {
+            // Never started, so no supervisor will do this.
+            drop(parts);
+            shared.processor.stop();
+            shared.board.stopped();
+            shared.stopped.set();
+        }
+        shared.tasks.close();
+    }
+}
+
+/// Runs an informer's tasks and ends them in order.
+struct Supervisor<K: Object> {
+    processor: Arc<Processor<K>>,
+    board: Arc<Board>,
+    stopped: Latch,
+    token: CancellationToken,
+}
+
+impl<K: Object> Supervisor<K> {
+    async fn run(
+        self,
+        reflectors: Vec<Reflector<K>>,
+        controller: Controller<K>,
+        resync_queue: DeltaSender<K>,
+    ) {
+        let mut producers = JoinSet::new();
+        for reflector in reflectors {
+            producers.spawn(until(self.token.clone(), keep_reflecting(reflector)));
+        }
+        match self.processor.freeze_resync() {
+            Some(period) => {
+                let handlers = Handlers(self.processor.clone());
+                producers.spawn(until(
+                    self.token.clone(),
+                    resync::run(period, handlers, resync_queue),
+                ));
+            }
+            // Nobody will ask: the queue must not wait for this sender.
+            None => drop(resync_queue),
+        }
+        let controller = tokio::spawn(controller.run());
+        while producers.join_next().await.is_some() {}
+        if let Err(error) = controller.await {
+            tracing::error!(resource = %self.board.resource(), %error, "the controller task failed");
+        }
+        self.token.cancel();
+        self.processor.stop();
+        self.board.stopped();
+        self.stopped.set();
+    }
+}
+
+/// Drops a future, and with it everything it holds, when the token is cancelled.
+async fn until(token: CancellationToken, future: impl Future<Output = ()>) {
+    token.run_until_cancelled_owned(future).await;
+}
+
+/// Runs a reflector; a panic in it (in a source of the user's, say) costs a pause, not the informer.
+async fn keep_reflecting<K: Object>(mut reflector: Reflector<K>) {
+    while let Err(payload) = AssertUnwindSafe(reflector.run()).catch_unwind().await {
+        reflector.panicked(&panic_text(payload.as_ref())).await;
+    }
+}
+
+struct Handlers<K: Object>(Arc<Processor<K>>);
+
+impl<K: Object> ResyncDue for Handlers<K> {
+    fn due(&self, now: Instant) -> Option<ResyncTicket> {
+        self.0.due(now)
+    }
+}

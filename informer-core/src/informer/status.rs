@@ -1,0 +1,72 @@
+//! How an informer is doing, as one value.
+
+use tokio::sync::watch;
+
+use super::SharedInformer;
+use crate::key::ObjectKey;
+use crate::object::Object;
+use crate::processor::HandlerStatus;
+use crate::status::{ScopeStatus, State};
+use crate::store::{IndexStatus, Versions};
+
+/// How an informer is doing.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct InformerStatus {
+    /// The resource: `pods`, `deployments.apps`.
+    pub resource: String,
+    /// What it is doing; of several scopes, the one that is worst off.
+    pub state: State,
+    /// Whether the whole initial state has been in the cache.
+    pub synced: bool,
+    /// How many objects the cache holds.
+    pub objects: usize,
+    /// The version of the cache in each scope.
+    pub versions: Versions,
+    /// Objects whose newest state could not be used, so that the cache has an older one or none, and why.
+    pub stale: Vec<(ObjectKey, String)>,
+    /// Each scope: one, or one per namespace.
+    pub scopes: Vec<ScopeStatus>,
+    /// Each handler.
+    pub handlers: Vec<HandlerStatus>,
+    /// Each secondary index.
+    pub indexes: Vec<IndexStatus>,
+}
+
+impl<K: Object> SharedInformer<K> {
+    /// How the informer is doing now.
+    pub fn status(&self) -> InformerStatus {
+        let snapshot = self.shared.indexer.snapshot();
+        InformerStatus {
+            resource: self.shared.board.resource().to_owned(),
+            state: self.shared.board.worst(),
+            synced: self.has_synced(),
+            objects: snapshot.len(),
+            versions: snapshot.versions().clone(),
+            stale: snapshot
+                .stale()
+                .iter()
+                .map(|(key, reason)| (key.to_key(), reason.to_owned()))
+                .collect(),
+            scopes: self.shared.board.scopes(),
+            handlers: self.shared.processor.status(),
+            indexes: self.shared.indexer.index_status(),
+        }
+    }
+
+    /// Waits for changes of the informer's state.
+    pub fn status_changes(&self) -> StatusWatch {
+        StatusWatch(self.shared.board.subscribe())
+    }
+}
+
+/// Tells when an informer's state has changed; several changes in a row may be told as one.
+#[derive(Clone, Debug)]
+pub struct StatusWatch(watch::Receiver<u64>);
+
+impl StatusWatch {
+    /// Waits for the next change since the last call. `false` once the informer is gone.
+    pub async fn changed(&mut self) -> bool {
+        self.0.changed().await.is_ok()
+    }
+}

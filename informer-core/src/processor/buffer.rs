@@ -1,0 +1,225 @@
+//! What waits for one handler: exact up to a limit, folded per object past it.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::handler::{Deleted, Event, Origin, Overflow, UpdateCause};
+use crate::key::ObjectKey;
+use crate::object::Object;
+
+/// The next thing a handler's task does.
+pub(super) enum Item<K> {
+    /// Tell the handler.
+    Event(Event<K>),
+    /// The handler has heard the whole initial state.
+    InitialEnd,
+}
+
+/// Whether a handler stays connected after a push.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pushed {
+    /// It does.
+    Kept,
+    /// The buffer is full and its policy is to disconnect.
+    Overflowed,
+}
+
+/// Whether events past the limit are waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferMode {
+    /// Every event will be told as it happened.
+    Exact,
+    /// The handler lags: what waits past the limit is told per object, newest state only, until it has caught up.
+    Folding,
+}
+
+/// A queue of events with a limit.
+///
+/// While nothing is folded, everything goes through `exact`. Past the limit new events go into `folded`, which holds
+/// one entry per object, and only when it is empty again does `exact` take over.
+pub(super) struct Buffer<K> {
+    limit: usize,
+    overflow: Overflow,
+    exact: VecDeque<Item<K>>,
+    folded: BTreeMap<u64, Folded<K>>,
+    /// Where the entry of each key stands in `folded`.
+    places: HashMap<ObjectKey, u64>,
+    next_place: u64,
+}
+
+/// What the handler is still to hear of one key, or a mark in the line.
+enum Folded<K> {
+    Object {
+        key: ObjectKey,
+        pending: Pending<K>,
+    },
+    /// An event that cannot be folded because its object has no name any more.
+    Nameless(Event<K>),
+    InitialEnd,
+}
+
+/// One key's outstanding news, as few events as can tell it truthfully.
+enum Pending<K> {
+    One(Event<K>),
+    /// The object the handler knows is gone, and another one has its name: a deletion, then an addition.
+    Replaced(Deleted<K>, Arc<K>, Origin),
+}
+
+impl<K: Object> Buffer<K> {
+    pub(super) fn new(limit: usize, overflow: Overflow) -> Self {
+        Self {
+            limit: limit.max(1),
+            overflow,
+            exact: VecDeque::new(),
+            folded: BTreeMap::new(),
+            places: HashMap::new(),
+            next_place: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.exact.len() + self.folded.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.folded.is_empty()
+    }
+
+    pub(super) fn mode(&self) -> BufferMode {
+        if self.folded.is_empty() {
+            BufferMode::Exact
+        } else {
+            BufferMode::Folding
+        }
+    }
+
+    pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
+        let full = self.exact.len() >= self.limit;
+        match self.overflow {
+            Overflow::Disconnect if full => return Pushed::Overflowed,
+            Overflow::Coalesce if full || !self.folded.is_empty() => self.fold(event),
+            _ => self.exact.push_back(Item::Event(event)),
+        }
+        Pushed::Kept
+    }
+
+    pub(super) fn push_initial_end(&mut self) {
+        if self.folded.is_empty() {
+            self.exact.push_back(Item::InitialEnd);
+        } else {
+            self.append(Folded::InitialEnd);
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Item<K>> {
+        if let Some(item) = self.exact.pop_front() {
+            if self.exact.is_empty() {
+                // A burst must not cost its peak for ever.
+                self.exact.shrink_to(64);
+            }
+            return Some(item);
+        }
+        let mut entry = self.folded.first_entry()?;
+        if let Folded::Object { pending, .. } = entry.get_mut()
+            && let Pending::Replaced(deleted, object, origin) = pending
+        {
+            let first = Event::Deleted(deleted.clone());
+            *pending = Pending::One(Event::Added {
+                object: object.clone(),
+                origin: *origin,
+            });
+            return Some(Item::Event(first));
+        }
+        let folded = entry.remove();
+        if self.folded.is_empty() {
+            self.places = HashMap::new();
+        }
+        Some(match folded {
+            Folded::InitialEnd => Item::InitialEnd,
+            Folded::Nameless(event) => Item::Event(event),
+            Folded::Object { key, pending } => {
+                self.places.remove(&key);
+                match pending {
+                    Pending::One(event) => Item::Event(event),
+                    Pending::Replaced(..) => unreachable!("taken apart above"),
+                }
+            }
+        })
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.exact = VecDeque::new();
+        self.folded = BTreeMap::new();
+        self.places = HashMap::new();
+    }
+
+    fn append(&mut self, entry: Folded<K>) -> u64 {
+        let place = self.next_place;
+        self.next_place += 1;
+        self.folded.insert(place, entry);
+        place
+    }
+
+    fn fold(&mut self, event: Event<K>) {
+        let Some(key) = event.key() else {
+            self.append(Folded::Nameless(event));
+            return;
+        };
+        let Some(&place) = self.places.get(&key) else {
+            let place = self.append(Folded::Object {
+                key: key.clone(),
+                pending: Pending::One(event),
+            });
+            self.places.insert(key, place);
+            return;
+        };
+        let Some(Folded::Object { key, pending }) = self.folded.remove(&place) else {
+            unreachable!("a place leads to the entry of its key");
+        };
+        match merge(pending, event) {
+            Some(pending) => {
+                self.folded.insert(place, Folded::Object { key, pending });
+            }
+            None => {
+                self.places.remove(&key);
+            }
+        }
+    }
+}
+
+/// Combines what a handler has not heard yet with what happened next; `None` if there is nothing left to tell.
+fn merge<K>(pending: Pending<K>, next: Event<K>) -> Option<Pending<K>> {
+    use Event::{Added, Deleted as Gone, Updated};
+    Some(match (pending, next) {
+        // A resync adds nothing to news that is still to be told.
+        (
+            pending,
+            Updated {
+                cause: UpdateCause::Resync,
+                ..
+            },
+        ) => pending,
+        (Pending::One(Added { origin, .. }), Updated { new, .. } | Added { object: new, .. }) => {
+            Pending::One(Added { object: new, origin })
+        }
+        (Pending::One(Added { .. }), Gone(_)) => return None,
+        (Pending::One(Updated { old, .. }), Updated { new, .. } | Added { object: new, .. }) => {
+            Pending::One(Updated {
+                old,
+                new,
+                cause: UpdateCause::Change,
+            })
+        }
+        (Pending::One(Updated { .. }), Gone(deleted)) => Pending::One(Gone(deleted)),
+        (Pending::One(Gone(deleted)), Added { object, origin }) => Pending::Replaced(deleted, object, origin),
+        (Pending::One(Gone(deleted)), Updated { new, .. }) => Pending::Replaced(deleted, new, Origin::Live),
+        (Pending::One(Gone(deleted)), Gone(_)) => Pending::One(Gone(deleted)),
+        (Pending::Replaced(deleted, _, origin), Updated { new, .. } | Added { object: new, .. }) => {
+            Pending::Replaced(deleted, new, origin)
+        }
+        (Pending::Replaced(deleted, ..), Gone(_)) => Pending::One(Gone(deleted)),
+    })
+}
+
+#[cfg(all(test, not(feature = "__model")))]
+mod tests;

@@ -1,0 +1,91 @@
+//! The task of one handler: takes events from its inbox and calls it, one after the other.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use super::listener::Listener;
+use crate::handler::{AsyncEventHandler, Event, EventHandler};
+use crate::mutant;
+use crate::object::Object;
+use crate::sync::{Offload, panic_text};
+
+/// Serves a handler that may block, until its inbox ends.
+pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
+    listener: Arc<Listener<K>>,
+    mut handler: H,
+    run_on: Offload,
+) {
+    let _serving = listener.serve();
+    while listener.ready().await {
+        match run_on {
+            Offload::Inline => {
+                if let Some(event) = listener.take() {
+                    call(&listener, &mut handler, event);
+                }
+                tokio::task::yield_now().await;
+            }
+            Offload::BlockingPool => {
+                let worker = listener.clone();
+                let drained = tokio::task::spawn_blocking(move || {
+                    while let Some(event) = worker.take() {
+                        call(&worker, &mut handler, event);
+                    }
+                    handler
+                });
+                match drained.await {
+                    Ok(back) => handler = back,
+                    // The runtime is shutting down: nothing of ours runs any more.
+                    Err(_) => return,
+                }
+            }
+        }
+    }
+}
+
+fn call<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, event: Event<K>) {
+    if mutant::is("I14") {
+        handler.on_event(event);
+        listener.returned(None);
+        return;
+    }
+    let outcome = catch_unwind(AssertUnwindSafe(|| listener.inside(|| handler.on_event(event))));
+    listener.returned(outcome.err().map(|payload| panic_text(payload.as_ref())));
+}
+
+/// Serves an async handler until its inbox ends.
+pub(crate) async fn run_async<K: Object, H: AsyncEventHandler<K>>(
+    listener: Arc<Listener<K>>,
+    mut handler: H,
+) {
+    let _serving = listener.serve();
+    while listener.ready().await {
+        if let Some(event) = listener.take() {
+            let panic = call_async(&listener, &mut handler, event).await;
+            listener.returned(panic);
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Drives one call to its end, catching a panic in any poll.
+async fn call_async<K: Object>(
+    listener: &Listener<K>,
+    handler: &mut impl AsyncEventHandler<K>,
+    event: Event<K>,
+) -> Option<String> {
+    let begun = catch_unwind(AssertUnwindSafe(|| listener.inside(|| handler.on_event(event))));
+    let mut future = match begun {
+        Ok(future) => pin!(future),
+        Err(payload) => return Some(panic_text(payload.as_ref())),
+    };
+    std::future::poll_fn(|cx| {
+        match catch_unwind(AssertUnwindSafe(|| listener.inside(|| future.as_mut().poll(cx)))) {
+            Ok(poll) => poll.map(|()| None),
+            Err(payload) => Poll::Ready(Some(panic_text(payload.as_ref()))),
+        }
+    })
+    .await
+}

@@ -1,0 +1,63 @@
+//! The events of an informer as a stream.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::Stream;
+
+use super::listener::{HandlerState, Listener, Registration, Serving};
+use crate::handler::Event;
+use crate::object::Object;
+
+/// The same events a handler hears, for async code. Ends when the informer stops; dropping it unregisters.
+///
+/// Its buffer is a handler's: exact up to the limit, folded per object past it.
+pub struct EventStream<K: Object> {
+    listener: Arc<Listener<K>>,
+    _serving: Serving<K>,
+    registration: Registration,
+}
+
+impl<K: Object> EventStream<K> {
+    pub(crate) fn new(listener: Arc<Listener<K>>) -> Self {
+        let serving = listener.serve();
+        let registration = Registration::new(listener.clone());
+        Self {
+            listener,
+            _serving: serving,
+            registration,
+        }
+    }
+
+    /// The stream's registration: whether it has yielded the initial state, how many events wait.
+    pub fn registration(&self) -> &Registration {
+        &self.registration
+    }
+}
+
+impl<K: Object> Stream for EventStream<K> {
+    type Item = Event<K>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        loop {
+            // Asking for the next event says that the last one is dealt with.
+            self.listener.returned(None);
+            if let Some(event) = self.listener.take() {
+                return Poll::Ready(Some(event));
+            }
+            if self.listener.status(None).state != HandlerState::Active {
+                return Poll::Ready(None);
+            }
+            // A take that found only a mark leaves an empty inbox; one that raced with a push finds it ready again.
+            std::task::ready!(self.listener.poll_ready(cx));
+        }
+    }
+}
+
+impl<K: Object> Drop for EventStream<K> {
+    fn drop(&mut self) {
+        // Takes effect at the call; nobody has to wait for a stream that is gone.
+        drop(self.registration.remove());
+    }
+}

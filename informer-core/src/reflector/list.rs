@@ -1,0 +1,139 @@
+//! Reading the whole state by LIST, page by page.
+
+use futures::StreamExt;
+
+use super::state::{ListFailure, Next, Pause, Phase};
+use super::{Reflector, Step};
+use crate::delta::{ReplaceBuilder, Rewind};
+use crate::mutant;
+use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+use crate::source::{ListEvent, ListFrom, ListMetadata, ListRequest, SourceError};
+
+/// How many objects arrive between two reports of progress.
+const REPORT_EVERY: usize = 100;
+
+impl<K: Object> Reflector<K> {
+    pub(super) async fn list(&mut self, from: ListFrom) -> Step {
+        self.reporter.listing(0, None);
+        let phase = Phase::List { from: from.clone() };
+        let (builder, version) = match self.read_pages(&from).await {
+            Ok(read) => read,
+            Err(error) => return Ok(self.memory.after_list_failure(&phase, ListFailure::Failed(error))),
+        };
+        let rewind = match self.judge(&version, matches!(from, ListFrom::MostRecent)) {
+            Ok(rewind) => rewind,
+            Err(error) => return Ok(self.memory.after_list_failure(&phase, ListFailure::Older(error))),
+        };
+        self.queue
+            .replace_all(builder.finish(version.clone(), rewind))
+            .await?;
+        self.memory.listed(version.clone());
+        self.reporter.listed(&version);
+        Ok(Next {
+            phase: Phase::Watch { from: version },
+            pause: Pause::None,
+            report: None,
+        })
+    }
+
+    /// Reads all pages. Nothing is visible to anyone until the last one is complete.
+    async fn read_pages(
+        &mut self,
+        from: &ListFrom,
+    ) -> Result<(ReplaceBuilder<K>, ResourceVersion), SourceError> {
+        let mut limit = self.memory.limit(from, self.config.page_size);
+        let mut builder = self.queue.begin_replace();
+        let mut version: Option<ResourceVersion> = None;
+        let mut continue_token: Option<String> = None;
+        loop {
+            let request = ListRequest {
+                from: from.clone(),
+                limit,
+                continue_token: continue_token.take(),
+            };
+            let later_page = request.continue_token.is_some();
+            let page = match self.read_page(request, &mut builder).await {
+                // The rest of the pages is gone. One list without pages, of the same state, cannot run into this.
+                Err(error) if error.is_expired() && later_page => {
+                    builder = self.queue.begin_replace();
+                    version = None;
+                    limit = None;
+                    continue;
+                }
+                page => page?,
+            };
+            let page_version = page
+                .resource_version
+                .ok_or_else(|| SourceError::Protocol("a list came without its resourceVersion".to_owned()))?;
+            version.get_or_insert(page_version);
+            match page.continue_token {
+                Some(token) => {
+                    if matches!(from, ListFrom::AnyCached) {
+                        self.memory.saw_pages_of_any_cached();
+                    }
+                    continue_token = Some(token);
+                }
+                None => return Ok((builder, version.expect("set two lines above"))),
+            }
+        }
+    }
+
+    async fn read_page(
+        &self,
+        request: ListRequest,
+        builder: &mut ReplaceBuilder<K>,
+    ) -> Result<ListMetadata, SourceError> {
+        let mut page = self.source.list(request).await?;
+        let before = builder.len();
+        let mut metadata: Option<ListMetadata> = None;
+        while let Some(event) = page.next().await {
+            match event? {
+                ListEvent::Metadata(read) => metadata = Some(read),
+                ListEvent::Item(object) => builder.upsert(object),
+                ListEvent::Undecodable(object) => {
+                    self.reporter.undecodable(&object);
+                    builder.undecodable(&object);
+                }
+            }
+            let so_far = builder.len();
+            if so_far % REPORT_EVERY == 0 {
+                self.progress(before, so_far, metadata.as_ref());
+            }
+        }
+        self.progress(before, builder.len(), metadata.as_ref());
+        metadata.ok_or_else(|| SourceError::Protocol("a list came without its metadata".to_owned()))
+    }
+
+    /// Reports how many objects there are, of how many: the server says what comes after this page.
+    fn progress(&self, before: usize, so_far: usize, metadata: Option<&ListMetadata>) {
+        let page = self
+            .memory
+            .limit(&ListFrom::MostRecent, self.config.page_size)
+            .unwrap_or(0) as usize;
+        let expected = metadata.and_then(|metadata| match (metadata.remaining, &metadata.continue_token) {
+            (Some(remaining), Some(_)) => Some((so_far.max(before + page) as u64).saturating_add(remaining)),
+            _ => None,
+        });
+        self.reporter.listing(so_far as u64, expected);
+    }
+
+    /// Whether a state of this version may take the place of what is known.
+    ///
+    /// An older state is a stale replica's, unless it is the server's newest: then its history was rewound.
+    pub(super) fn judge(&self, version: &ResourceVersion, newest: bool) -> Result<Rewind, SourceError> {
+        let Some(last) = self.memory.last().filter(|last| version.is_older_than(last)) else {
+            return Ok(Rewind::No);
+        };
+        if mutant::is("I2") {
+            return Ok(Rewind::Yes);
+        }
+        if newest {
+            self.reporter.rewound(last, version);
+            return Ok(Rewind::Yes);
+        }
+        Err(SourceError::Protocol(format!(
+            "the server answered with its state at {version}, older than {last} that was already seen"
+        )))
+    }
+}

@@ -1,0 +1,387 @@
+//! The one place every state change of an informer passes through, and what a user reads there.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
+use crate::source::{SourceError, Undecodable};
+use crate::sync::Mutex;
+
+/// What an informer is doing in one scope. Whether its cache has ever been complete is a different question:
+/// `has_synced`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum State {
+    /// It was not started.
+    NotStarted,
+    /// It is reading the whole state.
+    Listing {
+        /// How many objects have arrived.
+        received: u64,
+        /// How many there will be, if the server said so.
+        expected: Option<u64>,
+    },
+    /// It hears of changes as they happen.
+    Live,
+    /// The server stopped talking without closing the connection; a new one is being made.
+    Stalled,
+    /// Something failed; it will try again.
+    BackingOff {
+        /// What failed.
+        error: SourceError,
+        /// How long it waits before the next try.
+        retry_in: Duration,
+    },
+    /// The server does not let us list or watch this resource. Retried slowly, in case the right is granted.
+    Forbidden {
+        /// The server's answer.
+        error: SourceError,
+    },
+    /// The server does not have this resource. Retried slowly, in case it is installed.
+    NotFound {
+        /// The server's answer.
+        error: SourceError,
+    },
+    /// It has stopped for good.
+    Stopped,
+}
+
+impl State {
+    /// How far this is from well: what the state of several scopes together is judged by.
+    fn severity(&self) -> u8 {
+        match self {
+            Self::Live => 0,
+            Self::Listing { .. } => 1,
+            Self::Stalled => 2,
+            Self::BackingOff { .. } => 3,
+            Self::NotFound { .. } => 4,
+            Self::Forbidden { .. } => 5,
+            Self::NotStarted => 6,
+            Self::Stopped => 7,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted => f.write_str("not started"),
+            Self::Listing {
+                received,
+                expected: Some(expected),
+            } => write!(f, "listing, {received} of {expected}"),
+            Self::Listing {
+                received,
+                expected: None,
+            } => write!(f, "listing, {received} so far"),
+            Self::Live => f.write_str("live"),
+            Self::Stalled => f.write_str("stalled: the server stopped talking, reconnecting"),
+            Self::BackingOff { error, retry_in } => write!(f, "trying again in {retry_in:.1?}: {error}"),
+            Self::Forbidden { error } => write!(f, "forbidden, trying again slowly: {error}"),
+            Self::NotFound { error } => write!(f, "not found, trying again slowly: {error}"),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+/// An error and when it happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LastError {
+    /// The error.
+    pub error: SourceError,
+    /// When it happened last.
+    pub at: Instant,
+    /// Since when there has been nothing but errors.
+    pub since: Instant,
+    /// How many there were since then.
+    pub count: u64,
+}
+
+/// How often something happened since the informer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Complete lists, by LIST or by watch-list.
+    pub lists: u64,
+    /// Watches opened.
+    pub watches: u64,
+    /// Events received in watches, bookmarks included.
+    pub events: u64,
+    /// Requests and streams that failed.
+    pub errors: u64,
+    /// Objects that could not be decoded or transformed.
+    pub undecodable: u64,
+    /// Of these, the ones whose key could not be read either.
+    pub unreadable: u64,
+    /// Times the server's history went back (an etcd restore).
+    pub rewinds: u64,
+    /// Events dropped because the cache already had something newer.
+    pub stale: u64,
+}
+
+/// Whether the server streams its initial state through a watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WatchListVerdict {
+    /// Not tried, or tried without a clear answer.
+    #[default]
+    Unknown,
+    /// It does.
+    Works,
+    /// It does not, for this reason; lists are used instead.
+    Refused(String),
+    /// The informer was told to use lists.
+    Off,
+}
+
+/// One scope of an informer, as `status()` shows it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ScopeStatus {
+    /// The scope.
+    pub scope: Scope,
+    /// What the informer is doing there.
+    pub state: State,
+    /// Since when.
+    pub since: Instant,
+    /// The last error, even if things are well again.
+    pub last_error: Option<LastError>,
+    /// When the server was last heard from.
+    pub last_contact: Option<Instant>,
+    /// The version the next watch would start at.
+    pub version: Option<ResourceVersion>,
+    /// Whether the server streams its initial state.
+    pub watch_list: WatchListVerdict,
+    /// The last undecodable object.
+    pub last_undecodable: Option<Undecodable>,
+    /// How often what happened.
+    pub counts: Counts,
+}
+
+/// Called with every failed list or watch, before the informer waits and tries again.
+pub type WatchErrorHandler = Arc<dyn Fn(&Scope, &SourceError) + Send + Sync>;
+
+/// Collects what the parts of an informer report.
+pub(crate) struct Board {
+    resource: String,
+    scopes: Mutex<Vec<ScopeStatus>>,
+    changed: watch::Sender<u64>,
+    on_error: Option<WatchErrorHandler>,
+}
+
+impl Board {
+    pub(crate) fn new(resource: String, scopes: &[Scope], on_error: Option<WatchErrorHandler>) -> Self {
+        let now = Instant::now();
+        let scopes = scopes
+            .iter()
+            .map(|scope| ScopeStatus {
+                scope: scope.clone(),
+                state: State::NotStarted,
+                since: now,
+                last_error: None,
+                last_contact: None,
+                version: None,
+                watch_list: WatchListVerdict::Unknown,
+                last_undecodable: None,
+                counts: Counts::default(),
+            })
+            .collect();
+        Self {
+            resource,
+            scopes: Mutex::new(scopes),
+            changed: watch::Sender::new(0),
+            on_error,
+        }
+    }
+
+    pub(crate) fn resource(&self) -> &str {
+        &self.resource
+    }
+
+    /// The reporting end for one scope.
+    pub(crate) fn reporter(self: &Arc<Self>, scope: &Scope) -> Reporter {
+        Reporter {
+            board: self.clone(),
+            scope: scope.clone(),
+        }
+    }
+
+    /// A receiver that is notified of every change.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    pub(crate) fn scopes(&self) -> Vec<ScopeStatus> {
+        self.scopes.lock().clone()
+    }
+
+    /// The state of the scope that is worst off.
+    pub(crate) fn worst(&self) -> State {
+        let scopes = self.scopes.lock();
+        scopes
+            .iter()
+            .max_by_key(|scope| scope.state.severity())
+            .map_or(State::NotStarted, |scope| scope.state.clone())
+    }
+
+    pub(crate) fn stopped(&self) {
+        for scope in self.scopes.lock().iter_mut() {
+            scope.set(State::Stopped);
+        }
+        self.announce();
+    }
+
+    /// Events were dropped because the cache already had something newer.
+    pub(crate) fn stale(&self, events: u64) {
+        if events > 0
+            && let Some(scope) = self.scopes.lock().first_mut()
+        {
+            scope.counts.stale += events;
+        }
+    }
+
+    fn announce(&self) {
+        self.changed.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+impl ScopeStatus {
+    fn set(&mut self, state: State) {
+        self.state = state;
+        self.since = Instant::now();
+    }
+}
+
+/// Where one reflector, and the controller for its scope, report to.
+#[derive(Clone)]
+pub(crate) struct Reporter {
+    board: Arc<Board>,
+    scope: Scope,
+}
+
+impl Reporter {
+    fn update(&self, change: impl FnOnce(&mut ScopeStatus)) {
+        let mut scopes = self.board.scopes.lock();
+        if let Some(scope) = scopes.iter_mut().find(|scope| scope.scope == self.scope)
+            && !matches!(scope.state, State::Stopped)
+        {
+            change(scope);
+        }
+    }
+
+    fn update_state(&self, state: State) {
+        self.update(|scope| {
+            tracing::debug!(resource = %self.board.resource, scope = %self.scope, from = %scope.state, to = %state, "changed state");
+            scope.set(state);
+        });
+        self.board.announce();
+    }
+
+    /// A list has begun, or so many of its objects have arrived.
+    pub(crate) fn listing(&self, received: u64, expected: Option<u64>) {
+        self.update(|scope| {
+            if !matches!(scope.state, State::Listing { .. }) {
+                scope.since = Instant::now();
+            }
+            scope.state = State::Listing { received, expected };
+            if received > 0 {
+                scope.last_contact = Some(Instant::now());
+            }
+        });
+        self.board.announce();
+    }
+
+    /// A list is complete.
+    pub(crate) fn listed(&self, version: &ResourceVersion) {
+        self.update(|scope| {
+            scope.counts.lists += 1;
+            scope.version = Some(version.clone());
+            scope.last_contact = Some(Instant::now());
+        });
+    }
+
+    /// A watch is open.
+    pub(crate) fn live(&self) {
+        self.update(|scope| {
+            scope.counts.watches += 1;
+            scope.last_contact = Some(Instant::now());
+            if let Some(error) = &mut scope.last_error {
+                error.count = 0;
+            }
+        });
+        self.update_state(State::Live);
+    }
+
+    /// Something came through a watch.
+    pub(crate) fn event(&self, version: Option<&ResourceVersion>) {
+        self.update(|scope| {
+            scope.counts.events += 1;
+            scope.last_contact = Some(Instant::now());
+            if let Some(version) = version {
+                scope.version = Some(version.clone());
+            }
+        });
+    }
+
+    pub(crate) fn stalled(&self) {
+        tracing::warn!(resource = %self.board.resource, scope = %self.scope, "a watch went silent past its deadline; reconnecting");
+        self.update_state(State::Stalled);
+    }
+
+    pub(crate) fn watch_list(&self, verdict: WatchListVerdict) {
+        if let WatchListVerdict::Refused(reason) = &verdict {
+            tracing::info!(resource = %self.board.resource, scope = %self.scope, %reason, "the server does not stream its initial state; lists are used from now on");
+        }
+        self.update(|scope| scope.watch_list = verdict);
+    }
+
+    /// A request or stream failed; `state` says how things stand until the next try.
+    pub(crate) fn failed(&self, error: &SourceError, state: State) {
+        tracing::warn!(resource = %self.board.resource, scope = %self.scope, %error, %state, "a list or watch failed");
+        let now = Instant::now();
+        self.update(|scope| {
+            scope.counts.errors += 1;
+            let (since, count) = match &scope.last_error {
+                Some(last) if last.count > 0 => (last.since, last.count + 1),
+                _ => (now, 1),
+            };
+            scope.last_error = Some(LastError {
+                error: error.clone(),
+                at: now,
+                since,
+                count,
+            });
+        });
+        self.update_state(state);
+        if let Some(on_error) = &self.board.on_error
+            && catch_unwind(AssertUnwindSafe(|| on_error(&self.scope, error))).is_err()
+        {
+            tracing::error!(resource = %self.board.resource, "the watch error handler panicked; it will be called again");
+        }
+    }
+
+    pub(crate) fn undecodable(&self, object: &Undecodable) {
+        tracing::warn!(resource = %self.board.resource, scope = %self.scope, %object, "received an object that cannot be used");
+        self.update(|scope| {
+            scope.counts.undecodable += 1;
+            if object.key.is_none() {
+                scope.counts.unreadable += 1;
+            }
+            scope.last_undecodable = Some(object.clone());
+        });
+        self.board.announce();
+    }
+
+    pub(crate) fn rewound(&self, from: &ResourceVersion, to: &ResourceVersion) {
+        tracing::error!(resource = %self.board.resource, scope = %self.scope, %from, %to, "the server's history went back; the cache follows it");
+        self.update(|scope| scope.counts.rewinds += 1);
+        self.board.announce();
+    }
+}

@@ -1,0 +1,70 @@
+//! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for.
+
+use tokio::sync::watch;
+
+/// A mutex whose guard is always handed out: a panic while it was held is the panicking code's problem, and every
+/// critical section of this crate leaves its data valid at each step.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(inner::Mutex<T>);
+
+#[cfg(not(feature = "__model"))]
+use std::sync as inner;
+
+#[cfg(feature = "__model")]
+use loom::sync as inner;
+
+pub(crate) use inner::MutexGuard;
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(inner::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Something that happens once. Any number of tasks may wait, before or after; every one of them wakes.
+#[derive(Clone, Debug)]
+pub(crate) struct Latch(watch::Sender<bool>);
+
+impl Latch {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(false))
+    }
+
+    pub(crate) fn set(&self) {
+        self.0.send_replace(true);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    pub(crate) async fn wait(&self) {
+        // The sender lives in `self`, so the channel cannot close while this waits.
+        let _ = self.0.subscribe().wait_for(|set| *set).await;
+    }
+}
+
+/// Where work that may take long, or that runs user code, is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Offload {
+    /// On tokio's blocking pool, so that no async worker is held up. The default.
+    #[default]
+    BlockingPool,
+    /// Where it stands, on the async task. For simulations that need one deterministic thread, and for handlers known
+    /// to be quick.
+    Inline,
+}
+
+/// The text of a caught panic, if it has one.
+pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}
