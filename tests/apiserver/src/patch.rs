@@ -23,8 +23,8 @@ mod story;
 mod strategic;
 mod typed;
 
-pub use apply::{Apply, OnConflict, apply};
-pub use error::{ConflictCause, PatchError};
-pub use json::{MAX_JSON_PATCH_OPERATIONS, json_patch, merge_patch};
-pub use managed_fields::{Part, Write, manager_of, record_update};
-pub use strategic::strategic_merge;
+pub(crate) use apply::{Apply, OnConflict, apply};
+pub(crate) use error::{ConflictCause, PatchError};
+pub(crate) use json::{MAX_JSON_PATCH_OPERATIONS, json_patch, merge_patch};
+pub(crate) use managed_fields::{Part, Write, manager_of, record_update};
+pub(crate) use strategic::strategic_merge;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 /// The merge rules of one kind. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Schema {
+pub(crate) struct Schema {
     types: Arc<Vec<Type>>,
     root: TypeId,
     origin: Origin,
@@ -29,7 +29,7 @@ enum Origin {
 
 impl Schema {
     /// The schema of a built-in kind, or `None` if Kubernetes 1.37 has no such kind.
-    pub fn builtin(api_version: &str, kind: &str) -> Option<Schema> {
+    pub(crate) fn builtin(api_version: &str, kind: &str) -> Option<Schema> {
         table::find(api_version, kind)
     }
 
@@ -37,12 +37,12 @@ impl Schema {
     ///
     /// `x-kubernetes-list-type`, `-list-map-keys`, `-map-type` and `-preserve-unknown-fields` are understood; a list
     /// without a type is atomic. Without a schema (`None`) objects merge field by field and lists are atomic.
-    pub fn custom(open_api: Option<&Value>) -> Schema {
+    pub(crate) fn custom(open_api: Option<&Value>) -> Schema {
         crd::convert(open_api)
     }
 
     /// Whether strategic merge patches exist for the kind; the API server has them for built-in kinds only.
-    pub fn knows_strategic_merge(&self) -> bool {
+    pub(crate) fn knows_strategic_merge(&self) -> bool {
         self.origin == Origin::BuiltIn
     }
 

@@ -15,20 +15,20 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What an apply needs to know beside the object and the configuration.
 #[derive(Clone, Copy, Debug)]
-pub struct Apply<'a> {
+pub(crate) struct Apply<'a> {
     /// The `apiVersion` of the endpoint.
-    pub api_version: &'a str,
+    pub(crate) api_version: &'a str,
     /// The kind of the endpoint.
-    pub kind: &'a str,
+    pub(crate) kind: &'a str,
     /// Who applies; `fieldManager` is required for an apply.
-    pub write: Write<'a>,
+    pub(crate) write: Write<'a>,
     /// What to do about fields of other managers.
-    pub on_conflict: OnConflict,
+    pub(crate) on_conflict: OnConflict,
 }
 
 /// What an apply does when it would change fields that other managers own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnConflict {
+pub(crate) enum OnConflict {
     /// Refuses, and names the fields and their managers.
     #[default]
     Refuse,
@@ -42,7 +42,7 @@ pub enum OnConflict {
 /// are removed, unless somebody else owns them. If the result equals the live object the apply changed nothing, and
 /// there is nothing to write. `kubectl apply --server-side` on an object that client-side apply made takes its fields
 /// over from the last-applied annotation, as on a real server.
-pub fn apply(
+pub(crate) fn apply(
     schema: &Schema,
     live: Option<&Value>,
     config: &Value,

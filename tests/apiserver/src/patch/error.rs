@@ -8,7 +8,7 @@ use thiserror::Error;
 /// `Display` is the message of the API server; [`PatchError::to_status`] is its whole answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum PatchError {
+pub(crate) enum PatchError {
     /// 400: the patch is not a patch.
     #[error("{0}")]
     BadRequest(String),
@@ -36,16 +36,16 @@ pub enum PatchError {
 
 /// One field that an apply would have taken from another manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConflictCause {
+pub(crate) struct ConflictCause {
     /// Who owns the field: `conflict with "kubectl-edit" using apps/v1`.
-    pub message: String,
+    pub(crate) message: String,
     /// The path of the field: `.spec.replicas`.
-    pub field: String,
+    pub(crate) field: String,
 }
 
 impl PatchError {
     /// The HTTP status code.
-    pub fn code(&self) -> u16 {
+    pub(crate) fn code(&self) -> u16 {
         match self {
             PatchError::BadRequest(_) => 400,
             PatchError::TooLarge(_) => 413,
@@ -57,7 +57,7 @@ impl PatchError {
     }
 
     /// The machine-readable reason in the status; internal errors have none.
-    pub fn reason(&self) -> Option<&'static str> {
+    pub(crate) fn reason(&self) -> Option<&'static str> {
         match self {
             PatchError::BadRequest(_) => Some("BadRequest"),
             PatchError::TooLarge(_) => Some("RequestEntityTooLarge"),
@@ -69,7 +69,7 @@ impl PatchError {
     }
 
     /// The `v1.Status` to answer with.
-    pub fn to_status(&self) -> Value {
+    pub(crate) fn to_status(&self) -> Value {
         let mut status = json!({
             "kind": "Status",
             "apiVersion": "v1",

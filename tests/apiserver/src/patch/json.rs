@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::PatchError;
 
 /// The most operations a JSON patch may have, as in the API server.
-pub const MAX_JSON_PATCH_OPERATIONS: usize = 10_000;
+pub(crate) const MAX_JSON_PATCH_OPERATIONS: usize = 10_000;
 
 /// Applies a JSON patch (RFC 6902). A `test` that fails refuses the whole patch with 422.
 ///
 /// As on a real server, `test` for null also holds where nothing is, and `replace` may add a field to an object. Two
 /// further liberties of the library it uses are not taken: negative indexes, and `copy` from where nothing is.
-pub fn json_patch(object: &Value, patch: &Value) -> Result<Value, PatchError> {
+pub(crate) fn json_patch(object: &Value, patch: &Value) -> Result<Value, PatchError> {
     let Value::Array(operations) = patch else {
         return Err(PatchError::BadRequest(
             "error decoding patch: a JSON patch is a list of operations".to_owned(),
@@ -62,7 +62,7 @@ fn as_the_server_reads_it(operation: PatchOperation, object: &Value) -> Option<P
 }
 
 /// Applies a JSON merge patch (RFC 7386): objects merge, null removes, everything else replaces.
-pub fn merge_patch(object: &Value, patch: &Value) -> Result<Value, PatchError> {
+pub(crate) fn merge_patch(object: &Value, patch: &Value) -> Result<Value, PatchError> {
     if !patch.is_object() {
         return Err(PatchError::BadRequest(
             "error decoding patch: a merge patch is an object".to_owned(),

@@ -12,18 +12,18 @@ use crate::schema::Schema;
 
 /// A write to record: who did it, through which endpoint, and when.
 #[derive(Clone, Copy, Debug)]
-pub struct Write<'a> {
+pub(crate) struct Write<'a> {
     /// The name of the writer: the parameter `fieldManager`, or what [`manager_of`] makes of the User-Agent.
-    pub manager: &'a str,
+    pub(crate) manager: &'a str,
     /// The part of the object that the endpoint writes.
-    pub part: Part,
+    pub(crate) part: Part,
     /// The time in RFC 3339 form with whole seconds, in UTC.
-    pub time: &'a str,
+    pub(crate) time: &'a str,
 }
 
 /// The part of an object that an endpoint writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// The object itself, for kinds without a status subresource.
     Whole,
     /// The object itself, for kinds whose status has an endpoint of its own.
@@ -45,7 +45,7 @@ impl Part {
 }
 
 /// The manager a request without `fieldManager` counts for: the User-Agent up to its first slash, at most 128 bytes.
-pub fn manager_of(user_agent: &str) -> String {
+pub(crate) fn manager_of(user_agent: &str) -> String {
     let name = user_agent.split('/').next().unwrap_or_default();
     let mut manager = String::new();
     for letter in name.chars().filter(|letter| !letter.is_control()) {
@@ -65,7 +65,7 @@ pub fn manager_of(user_agent: &str) -> String {
 /// ownership is then tracked again from the next apply on; none at all keeps those of `live`.
 ///
 /// At most ten managers that update are kept; older ones are folded into `ancient-changes`.
-pub fn record_update(schema: &Schema, live: Option<&Value>, new: &Value, write: &Write<'_>) -> Value {
+pub(crate) fn record_update(schema: &Schema, live: Option<&Value>, new: &Value, write: &Write<'_>) -> Value {
     let mut managers = Managers::for_update(live, new, write.part);
     let mut new = new.clone();
     set_managed_fields(&mut new, None);

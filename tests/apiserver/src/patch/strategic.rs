@@ -21,7 +21,7 @@ type Object = Map<String, Value>;
 /// Lists with a merge key are merged item by item, lists of scalars with the merge strategy are joined, other lists are
 /// replaced; the directives `$patch`, `$retainKeys`, `$setElementOrder/...` and `$deleteFromPrimitiveList/...` are
 /// understood. Custom kinds have no strategic merge: the answer is 415, as from the API server.
-pub fn strategic_merge(schema: &Schema, object: &Value, patch: &Value) -> Result<Value, PatchError> {
+pub(crate) fn strategic_merge(schema: &Schema, object: &Value, patch: &Value) -> Result<Value, PatchError> {
     if !schema.knows_strategic_merge() {
         return Err(PatchError::UnsupportedMediaType(
             "the body of the request was in an unknown format - accepted media types include: \
