@@ -19,9 +19,15 @@ pub(super) fn decode_frame<K: Object>(
 ) -> Result<WatchEvent<K>, SourceError> {
     if let Some(envelope) = Envelope::cut(frame)
         && let Some(change) = Change::of(envelope.change)
-        && let Ok(object) = decode_object(decoder, envelope.object)
     {
-        return Ok(change.event(object));
+        match decode_object(decoder, envelope.object) {
+            Ok(object) => return Ok(change.event(object)),
+            // An object that is not UTF-8 is the object's fault, but it would spoil the careful reading below.
+            Err(_) if std::str::from_utf8(envelope.object).is_err() => {
+                return Ok(decode_change(decoder, change, envelope.object));
+            }
+            Err(_) => {}
+        }
     }
     // Anything unusual is read again with care, even if that costs a second pass.
     let envelope: CarefulEnvelope<'_> = serde_json::from_slice(frame).map_err(|error| {

@@ -70,20 +70,23 @@ impl<K: Object> Reading<K> {
     /// Cuts the parts out of one piece of the body and decodes them.
     async fn take(&mut self, bytes: Bytes) -> Result<(), SourceError> {
         self.splitter.feed(bytes);
-        let mut items = Vec::new();
+        let mut parts = Vec::new();
+        let mut total = 0;
         while let Some(piece) = self.splitter.next()? {
             match piece {
-                Piece::Item(item) => items.push(item),
-                Piece::Metadata(text) => self.decoded.push_back(ListEvent::Metadata(read_metadata(&text)?)),
+                Piece::Item(item) => {
+                    total += item.len();
+                    parts.push(Part::Item(item));
+                }
+                Piece::Metadata(text) => parts.push(Part::Metadata(read_metadata(&text)?)),
                 Piece::Kind(text) => check_kind(&text)?,
             }
         }
-        let total = items.iter().map(Bytes::len).sum();
         let decoder = Arc::clone(&self.settings.decoder);
-        let work = move || -> Vec<ListEvent<K>> {
-            items
-                .iter()
-                .map(|item| decode_item(decoder.as_ref(), item))
+        let work = move || -> Vec<_> {
+            parts
+                .into_iter()
+                .map(|part| part.decode(decoder.as_ref()))
                 .collect()
         };
         self.decoded
@@ -92,10 +95,21 @@ impl<K: Object> Reading<K> {
     }
 }
 
-fn decode_item<K: Object>(decoder: &dyn Decode<K>, item: &[u8]) -> ListEvent<K> {
-    match decode_object(decoder, item) {
-        Ok(object) => ListEvent::Item(object),
-        Err(undecodable) => ListEvent::Undecodable(undecodable),
+/// A part of the page, in the order of the body.
+enum Part {
+    Metadata(ListMetadata),
+    Item(Bytes),
+}
+
+impl Part {
+    fn decode<K: Object>(self, decoder: &dyn Decode<K>) -> ListEvent<K> {
+        match self {
+            Self::Metadata(metadata) => ListEvent::Metadata(metadata),
+            Self::Item(item) => match decode_object(decoder, &item) {
+                Ok(object) => ListEvent::Item(object),
+                Err(undecodable) => ListEvent::Undecodable(undecodable),
+            },
+        }
     }
 }
 

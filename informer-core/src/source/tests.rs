@@ -1,1 +1,140 @@
-//! Tests.
+//! Tests of the whole source: scripted answers behind a real `kube::Client`.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::channel::mpsc;
+use futures::stream::BoxStream;
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::client::Body;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, PartialObjectMeta};
+use tower::{BoxError, ServiceExt as _};
+
+use super::*;
+use crate::scope::Scope;
+
+mod answers;
+mod lists;
+mod requests;
+mod watches;
+
+type Pieces = BoxStream<'static, Result<Frame<Bytes>, BoxError>>;
+type Answer = Response<StreamBody<Pieces>>;
+
+/// A client whose every request is answered by `answer`.
+fn client(answer: impl Fn(Request<Body>) -> Answer + Send + Sync + 'static) -> kube::Client {
+    let answer = Arc::new(answer);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let answer = Arc::clone(&answer);
+        async move { Ok::<_, Infallible>(answer(request)) }
+    });
+    kube::Client::new(service, "default")
+}
+
+fn body(pieces: impl IntoIterator<Item = Result<Vec<u8>, BoxError>>) -> StreamBody<Pieces> {
+    let frames: Vec<_> = pieces
+        .into_iter()
+        .map(|piece| piece.map(|bytes| Frame::data(bytes.into())))
+        .collect();
+    StreamBody::new(futures::stream::iter(frames).boxed())
+}
+
+fn pieces(text: &[u8], size: usize) -> Vec<Result<Vec<u8>, BoxError>> {
+    text.chunks(size.max(1)).map(|piece| Ok(piece.to_vec())).collect()
+}
+
+fn inline() -> KubeSourceOptions<ConfigMap> {
+    KubeSourceOptions {
+        decode_on: DecodeOn::Worker,
+        ..KubeSourceOptions::default()
+    }
+}
+
+fn source(client: kube::Client, options: KubeSourceOptions<ConfigMap>) -> KubeSource<ConfigMap> {
+    KubeSource::new(client, Scope::All, options).unwrap()
+}
+
+fn whole_list() -> ListRequest {
+    ListRequest {
+        from: ListFrom::MostRecent,
+        limit: None,
+        continue_token: None,
+    }
+}
+
+fn watch_after(version: &str) -> WatchRequest {
+    WatchRequest {
+        from: WatchFrom::After(version.into()),
+        timeout: Duration::from_secs(300),
+    }
+}
+
+/// Everything a list tells, one line each.
+async fn tell_list(source: &KubeSource<ConfigMap>) -> Vec<String> {
+    let mut stream = match source.list(whole_list()).await {
+        Ok(stream) => stream,
+        Err(error) => return vec![format!("refused: {error}")],
+    };
+    let mut told = Vec::new();
+    while let Some(event) = stream.next().await {
+        told.push(match event {
+            Ok(ListEvent::Metadata(metadata)) => format!(
+                "metadata {} {:?} {:?}",
+                metadata.resource_version.unwrap(),
+                metadata.continue_token,
+                metadata.remaining
+            ),
+            Ok(ListEvent::Item(object)) => format!("item {}", ObjectKey::of(&object.metadata).unwrap()),
+            Ok(ListEvent::Undecodable(object)) => {
+                format!("undecodable {:?}", object.key.map(|key| key.to_string()))
+            }
+            Err(error) => format!("error: {error}"),
+        });
+    }
+    told
+}
+
+/// Everything a watch tells, one line each.
+async fn tell_watch(source: &KubeSource<ConfigMap>) -> Vec<String> {
+    let mut stream = match source.watch(watch_after("1")).await {
+        Ok(stream) => stream,
+        Err(error) => return vec![format!("refused: {error}")],
+    };
+    let mut told = Vec::new();
+    while let Some(event) = stream.next().await {
+        told.push(tell_event(event));
+    }
+    told
+}
+
+fn tell_event(event: Result<WatchEvent<ConfigMap>, SourceError>) -> String {
+    let key = |object: &ConfigMap| ObjectKey::of(&object.metadata).unwrap();
+    match event {
+        Ok(WatchEvent::Added(object)) => format!("added {}", key(&object)),
+        Ok(WatchEvent::Modified(object)) => format!("modified {}", key(&object)),
+        Ok(WatchEvent::Deleted(object)) => format!("deleted {}", key(&object)),
+        Ok(WatchEvent::Bookmark { version, mark }) => format!("bookmark {} {mark:?}", version.unwrap()),
+        Ok(WatchEvent::Undecodable { change, object }) => {
+            format!(
+                "undecodable {change:?} {:?}",
+                object.key.map(|key| key.to_string())
+            )
+        }
+        Ok(WatchEvent::Unknown) => "unknown".to_owned(),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}

@@ -1,0 +1,130 @@
+//! Refusals, silence and failures to connect.
+
+use super::*;
+
+fn refusal(code: u16, text: &'static str) -> KubeSource<ConfigMap> {
+    let answer = move |_| {
+        let text = text.as_bytes().to_vec();
+        Response::builder()
+            .status(code)
+            .header("retry-after", "3")
+            .body(body([Ok(text)]))
+            .unwrap()
+    };
+    source(client(answer), inline())
+}
+
+/// The same refusal of a list and of a watch.
+async fn refuse(code: u16, text: &'static str) -> SourceError {
+    let list = refusal(code, text)
+        .list(whole_list())
+        .await
+        .err()
+        .expect("the list is refused");
+    let watch = refusal(code, text)
+        .watch(watch_after("1"))
+        .await
+        .err()
+        .expect("the watch is refused");
+    assert_eq!(list.to_string(), watch.to_string());
+    list
+}
+
+#[tokio::test]
+async fn refusals_carry_status_and_retry_after() {
+    let error = refuse(
+        403,
+        r#"{"kind":"Status","code":403,"reason":"Forbidden","message":"not for you"}"#,
+    )
+    .await;
+    assert!(error.is_forbidden());
+    assert_eq!(
+        error.to_string(),
+        "the server answered 403 Forbidden: not for you"
+    );
+    let error = refuse(429, "slow down").await;
+    assert!(error.is_too_many_requests());
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
+    let error = refuse(
+        422,
+        r#"{"kind":"Status","code":422,"reason":"Invalid","message":"sendInitialEvents is forbidden"}"#,
+    )
+    .await;
+    assert!(error.is_invalid() && error.is_watch_list_refused());
+    assert!(
+        refuse(302, "").await.status().is_some(),
+        "a redirect is no answer"
+    );
+}
+
+#[tokio::test]
+async fn only_the_beginning_of_a_refusal_is_read() {
+    let endless = |_| {
+        let filler = futures::stream::repeat_with(|| Ok(Frame::data(Bytes::from_static(&[b'x'; 4096]))));
+        Response::builder()
+            .status(500)
+            .body(StreamBody::new(filler.boxed()))
+            .unwrap()
+    };
+    let error = source(client(endless), inline())
+        .list(whole_list())
+        .await
+        .err()
+        .expect("the list is refused");
+    assert!(error.is_internal());
+    assert!(error.to_string().len() < 300, "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_answer_is_given_up_after_the_deadline() {
+    let service =
+        tower::service_fn(|_: Request<Body>| futures::future::pending::<Result<Answer, Infallible>>());
+    let source = source(kube::Client::new(service, "default"), inline());
+    let began = tokio::time::Instant::now();
+    let error = source.watch(watch_after("1")).await.err().expect("nothing comes");
+    assert!(matches!(error, SourceError::Deadline { .. }), "{error:?}");
+    assert_eq!(began.elapsed().as_secs(), 30);
+}
+
+#[tokio::test]
+async fn an_encoding_nobody_asked_for_is_an_error() {
+    let answer = |_| {
+        Response::builder()
+            .header("content-encoding", "br")
+            .body(body([]))
+            .unwrap()
+    };
+    let error = source(client(answer), inline())
+        .list(whole_list())
+        .await
+        .err()
+        .expect("it is not understood");
+    assert!(matches!(error, SourceError::Protocol(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_told_as_such() {
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let config = kube::Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
+    let source = source(crate::client::from_config(config).unwrap(), inline());
+    let error = source.list(whole_list()).await.err().expect("nobody listens");
+    assert!(error.is_connection_refused(), "{error:?}");
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_resolve_is_no_connection_either() {
+    let config = kube::Config::new("http://no-such-host.invalid:1".parse().unwrap());
+    let source = source(crate::client::from_config(config).unwrap(), inline());
+    let error = source
+        .list(whole_list())
+        .await
+        .err()
+        .expect("there is no such host");
+    assert!(error.is_connection_refused(), "{error:?}");
+}

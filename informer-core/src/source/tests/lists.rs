@@ -1,0 +1,223 @@
+//! Lists: decoded while they stream, whole or not at all.
+
+use super::*;
+
+const LIST: &str = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"17","continue":"next","remainingItemCount":3},
+    "items":[{"metadata":{"name":"a","namespace":"ns"}},{"metadata":{"name":"b","namespace":"ns"},"data":"wrong"},{"metadata":{"name":"c"}}]}"#;
+const TOLD: [&str; 4] = [
+    r#"metadata 17 Some("next") Some(3)"#,
+    "item ns/a",
+    r#"undecodable Some("ns/b")"#,
+    "item c",
+];
+
+async fn check(text: &str, expected: &[&str]) {
+    for size in [1, 7, 64, text.len()] {
+        let copy = text.to_owned();
+        let source = source(
+            client(move |_| Response::new(body(pieces(copy.as_bytes(), size)))),
+            inline(),
+        );
+        assert_eq!(tell_list(&source).await, expected, "in pieces of {size}");
+    }
+}
+
+#[tokio::test]
+async fn items_are_told_in_order_and_one_bad_item_harms_only_itself() {
+    check(LIST, &TOLD).await;
+}
+
+#[tokio::test]
+async fn metadata_may_come_last() {
+    check(
+        r#"{"items":[{"metadata":{"name":"a"}}],"metadata":{"resourceVersion":"5","continue":""}}"#,
+        &["item a", "metadata 5 None None"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_a_whole_list_is_an_error() {
+    for (text, expected) in [
+        (r#"{"kind":"Status","status":"Failure"}"#, "a Status came"),
+        (
+            r#"{"kind":"Table","metadata":{"resourceVersion":"5"},"rows":[]}"#,
+            "a Table came",
+        ),
+        (r#"{"metadata":{},"items":[]}"#, "no resourceVersion"),
+        (
+            r#"{"metadata":{"resourceVersion":""},"items":[]}"#,
+            "no resourceVersion",
+        ),
+        (r#"{"metadata":{"resourceVersion":5},"items":[]}"#, "metadata"),
+        (r#"{"metadata":null,"items":[]}"#, "metadata"),
+        (r#"{"items":[]}"#, "no `metadata`"),
+        (
+            r#"{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}}]"#,
+            "closing brace",
+        ),
+        ("", "closing brace"),
+        ("<html>", "not a JSON object"),
+    ] {
+        let copy = text.to_owned();
+        let source = source(
+            client(move |_| Response::new(body(pieces(copy.as_bytes(), 9)))),
+            inline(),
+        );
+        let told = tell_list(&source).await;
+        let last = told.last().expect("an error is told");
+        assert!(
+            last.starts_with("error: ") && last.contains(expected),
+            "{text}: {told:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn compressed_lists_are_unpacked_and_must_be_whole() {
+    let packed = gzip(LIST.as_bytes());
+    for size in [1, 10, packed.len()] {
+        let copy = packed.clone();
+        let answer = move |_| {
+            Response::builder()
+                .header("content-encoding", "gzip")
+                .body(body(pieces(&copy, size)))
+                .unwrap()
+        };
+        assert_eq!(tell_list(&source(client(answer), inline())).await, TOLD);
+    }
+    for length in 1..packed.len() {
+        let copy = packed[..length].to_vec();
+        let answer = move |_| {
+            Response::builder()
+                .header("content-encoding", "gzip")
+                .body(body([Ok(copy.clone())]))
+                .unwrap()
+        };
+        let told = tell_list(&source(client(answer), inline())).await;
+        assert!(
+            told.last().unwrap().contains("ended"),
+            "cut at {length}: {told:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_item_over_the_limit_is_an_error() {
+    let options = KubeSourceOptions {
+        max_object_bytes: 100,
+        ..inline()
+    };
+    let text = format!(
+        r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}]}}"#,
+        "x".repeat(100)
+    );
+    let told = tell_list(&source(
+        client(move |_| Response::new(body(pieces(text.as_bytes(), 16)))),
+        options,
+    ))
+    .await;
+    assert!(
+        told.last()
+            .unwrap()
+            .contains("larger than the limit of 100 bytes"),
+        "{told:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_stalls_is_given_up_after_the_idle_limit() {
+    let answer = |_| {
+        let first = futures::stream::iter([Ok(Frame::data(Bytes::from_static(LIST[..150].as_bytes())))]);
+        Response::new(StreamBody::new(first.chain(futures::stream::pending()).boxed()))
+    };
+    let began = tokio::time::Instant::now();
+    let told = tell_list(&source(client(answer), inline())).await;
+    assert!(
+        told.last()
+            .unwrap()
+            .contains("while waiting for the next part of a list"),
+        "{told:?}"
+    );
+    assert_eq!(began.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_list_that_moves_is_not_given_up() {
+    let answer = |_| {
+        let slowly = futures::stream::iter(LIST.as_bytes().chunks(10)).then(|piece| async move {
+            tokio::time::sleep(Duration::from_secs(50)).await;
+            Ok(Frame::data(Bytes::from_static(piece)))
+        });
+        Response::new(StreamBody::new(slowly.boxed()))
+    };
+    assert_eq!(tell_list(&source(client(answer), inline())).await, TOLD);
+}
+
+#[tokio::test]
+async fn large_pieces_are_decoded_on_the_blocking_pool_in_order() {
+    /// Tells on which threads it ran.
+    struct Threads(Mutex<Vec<std::thread::ThreadId>>, JsonDecoder);
+    impl Decode<ConfigMap> for Threads {
+        fn decode(&self, bytes: &[u8]) -> Result<ConfigMap, DecodeError> {
+            self.0.lock().unwrap().push(std::thread::current().id());
+            self.1.decode(bytes)
+        }
+    }
+    let items: Vec<String> = (0..500)
+        .map(|n| format!(r#"{{"metadata":{{"name":"n{n}"}}}}"#))
+        .collect();
+    let text = format!(
+        r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{}]}}"#,
+        items.join(",")
+    );
+    let here = std::thread::current().id();
+    for (decode_on, is_here) in [
+        (DecodeOn::Worker, true),
+        (DecodeOn::BlockingPool { threshold: 1_000_000 }, true),
+        (DecodeOn::BlockingPool { threshold: 1_000 }, false),
+    ] {
+        let json = JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop);
+        let decoder = Arc::new(Threads(Mutex::default(), json));
+        let copy = text.clone();
+        let options = KubeSourceOptions {
+            decode_on,
+            decoder: Some(Arc::clone(&decoder) as _),
+            ..KubeSourceOptions::default()
+        };
+        let told = tell_list(&source(
+            client(move |_| Response::new(body(pieces(copy.as_bytes(), 4_096)))),
+            options,
+        ))
+        .await;
+        let expected: Vec<String> = (0..500).map(|n| format!("item n{n}")).collect();
+        assert_eq!(told[1..], expected);
+        let threads = decoder.0.lock().unwrap();
+        assert_eq!(
+            threads.iter().filter(|thread| **thread == here).count() > 400,
+            is_here,
+            "{decode_on:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn metadata_only_lists_decode_from_partial_and_from_whole_objects() {
+    for item in [
+        r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a"}}"#,
+        r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"containers":[]}}"#,
+        r#"{"metadata":{"name":"a","managedFields":[{}]}}"#,
+    ] {
+        let text = format!(r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{item}]}}"#);
+        let client = client(move |_| Response::new(body([Ok(text.clone().into_bytes())])));
+        let source =
+            KubeSource::<PartialObjectMeta<Pod>>::new(client, Scope::All, KubeSourceOptions::default())
+                .unwrap();
+        let events: Vec<_> = source.list(whole_list()).await.unwrap().collect().await;
+        let Ok(ListEvent::Item(object)) = &events[1] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(object.metadata.name.as_deref(), Some("a"));
+        assert_eq!(object.metadata.managed_fields, None);
+    }
+}

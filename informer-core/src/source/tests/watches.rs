@@ -1,0 +1,196 @@
+//! Watches: events as they come, whatever the body is cut into.
+
+use super::*;
+
+const EVENTS: [&str; 5] = [
+    r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
+    r#"{"object":{"metadata":{"name":"a"}},"type":"MODIFIED"}"#,
+    r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
+    r#"{"type":"ADDED","object":{"metadata":{"name":"b"},"data":7}}"#,
+    r#"{"type":"DELETED","object":{"metadata":{"name":"é"}}}"#,
+];
+const TOLD: [&str; 5] = [
+    "added a",
+    "modified a",
+    "bookmark 9 InitialEventsEnd",
+    r#"undecodable Upserted Some("b")"#,
+    "deleted é",
+];
+
+fn text() -> String {
+    EVENTS.iter().flat_map(|event| [event, "\n"]).collect()
+}
+
+async fn tell(pieces: Vec<Vec<u8>>, encoding: Option<&'static str>) -> Vec<String> {
+    let answer = move |_| {
+        let builder = encoding.into_iter().fold(Response::builder(), |b, value| {
+            b.header("content-encoding", value)
+        });
+        builder.body(body(pieces.clone().into_iter().map(Ok))).unwrap()
+    };
+    tell_watch(&source(client(answer), inline())).await
+}
+
+#[tokio::test]
+async fn events_are_told_wherever_the_body_is_cut() {
+    let text = text().into_bytes();
+    for cut in 0..=text.len() {
+        assert_eq!(
+            tell(vec![text[..cut].to_vec(), text[cut..].to_vec()], None).await,
+            TOLD,
+            "cut at {cut}"
+        );
+    }
+    assert_eq!(
+        tell(text.chunks(1).map(<[u8]>::to_vec).collect(), None).await,
+        TOLD
+    );
+}
+
+#[tokio::test]
+async fn one_gzip_member_per_event_is_understood_wherever_it_is_cut() {
+    let packed: Vec<u8> = EVENTS
+        .iter()
+        .flat_map(|event| [gzip(format!("{event}\n").as_bytes()), gzip(b"")].concat())
+        .collect();
+    for cut in 0..=packed.len() {
+        let pieces = vec![packed[..cut].to_vec(), packed[cut..].to_vec()];
+        assert_eq!(tell(pieces, Some("gzip")).await, TOLD, "cut at {cut}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_ends_in_the_middle_ends_the_watch_without_an_error() {
+    let text = text();
+    assert_eq!(
+        tell(vec![text.as_bytes()[..text.len() - 2].to_vec()], None).await,
+        TOLD[..4]
+    );
+    let packed: Vec<u8> = EVENTS
+        .iter()
+        .flat_map(|event| gzip(format!("{event}\n").as_bytes()))
+        .collect();
+    assert_eq!(
+        tell(vec![packed[..packed.len() - 20].to_vec()], Some("gzip")).await[..4],
+        TOLD[..4]
+    );
+}
+
+#[tokio::test]
+async fn an_event_is_told_as_soon_as_it_is_complete() {
+    for is_packed in [false, true] {
+        let (sender, receiver) = mpsc::unbounded::<Vec<u8>>();
+        let receiver = Mutex::new(Some(receiver));
+        let answer = move |_| {
+            let receiver = receiver.lock().unwrap().take().expect("asked once");
+            let pieces = receiver.map(|piece| Ok(Frame::data(piece.into()))).boxed();
+            let builder = Response::builder();
+            let builder = if is_packed {
+                builder.header("content-encoding", "gzip")
+            } else {
+                builder
+            };
+            builder.body(StreamBody::new(pieces)).unwrap()
+        };
+        let source = source(client(answer), inline());
+        let mut stream = source.watch(watch_after("1")).await.unwrap();
+        for (event, expected) in EVENTS.iter().zip(TOLD) {
+            let line = format!("{event}\n").into_bytes();
+            sender
+                .unbounded_send(if is_packed { gzip(&line) } else { line })
+                .unwrap();
+            assert_eq!(tell_event(stream.next().await.unwrap()), expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn errors_in_the_stream_end_it_after_what_came_before() {
+    let error =
+        r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
+    let pieces = vec![format!("{}\n{error}\n{}\n", EVENTS[0], EVENTS[0]).into_bytes()];
+    assert_eq!(
+        tell(pieces, None).await,
+        ["added a", "error: the server answered 410 Expired: too old"]
+    );
+
+    let told = tell(
+        vec![format!("{}\ngarbled\n{}\n", EVENTS[0], EVENTS[0]).into_bytes()],
+        None,
+    )
+    .await;
+    assert_eq!(told.len(), 2);
+    assert!(
+        told[1].starts_with("error: the response cannot be understood"),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_frame_over_the_limit_is_an_error_after_what_came_before() {
+    let options = || KubeSourceOptions {
+        max_object_bytes: 60,
+        ..inline()
+    };
+    let text = format!("{}\n{}", EVENTS[0], "x".repeat(61));
+    let told = tell_watch(&source(
+        client(move |_| Response::new(body(pieces(text.as_bytes(), 500)))),
+        options(),
+    ))
+    .await;
+    assert_eq!(told[0], "added a");
+    assert!(told[1].contains("larger than the limit of 60 bytes"), "{told:?}");
+    // A bomb is stopped by the same limit.
+    let bomb = gzip(&vec![b'x'; 5_000_000]);
+    let answer = move |_| {
+        Response::builder()
+            .header("content-encoding", "gzip")
+            .body(body([Ok(bomb.clone())]))
+            .unwrap()
+    };
+    let told = tell_watch(&source(client(answer), options())).await;
+    assert!(told[0].contains("larger than the limit of 60 bytes"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_told_as_such() {
+    let answer = |_| {
+        let broken = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "connection reset");
+        Response::new(body([
+            Ok(format!("{}\n", EVENTS[0]).into_bytes()),
+            Err(broken.into()),
+        ]))
+    };
+    let source = source(client(answer), inline());
+    let mut stream = source.watch(watch_after("1")).await.unwrap();
+    assert_eq!(tell_event(stream.next().await.unwrap()), "added a");
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert!(error.is_disconnect(), "{error:?}");
+    assert_eq!(error.to_string(), "the connection broke: connection reset");
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn dropping_the_stream_drops_the_request() {
+    struct OnDrop(Arc<AtomicBool>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let dropped = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&dropped);
+    let answer = move |_| {
+        let guard = OnDrop(Arc::clone(&flag));
+        let quiet = futures::stream::pending().map(move |()| {
+            let _ = &guard;
+            Ok(Frame::data(Bytes::new()))
+        });
+        Response::new(StreamBody::new(quiet.boxed()))
+    };
+    let source = source(client(answer), inline());
+    let stream = source.watch(watch_after("1")).await.unwrap();
+    assert!(!dropped.load(Ordering::SeqCst));
+    drop(stream);
+    assert!(dropped.load(Ordering::SeqCst));
+}
