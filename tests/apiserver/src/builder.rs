@@ -1,0 +1,138 @@
+//! Settings of a server before it starts.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Clock, RunningClock};
+use crate::list::WatchCache;
+use crate::request::WatchList;
+use crate::server::ApiServer;
+use crate::shared::{Settings, Shared};
+use crate::state::State;
+use crate::storage::Storage;
+use crate::version::VersionFormat;
+use crate::watch::ExpiredWatch;
+
+/// Configures an [`ApiServer`].
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until it is started"]
+pub struct Builder {
+    settings: Settings,
+    seed: u64,
+    clock: Clock,
+    versions: VersionFormat,
+    first_revision: u64,
+    history: usize,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        let settings = Settings {
+            watch_cache: WatchCache::On,
+            watch_list: WatchList::On,
+            expired_watch: ExpiredWatch::InStream,
+            bookmark_interval: Duration::from_secs(60),
+            min_request_timeout: Duration::from_secs(1800),
+            watch_buffer: 10_000,
+        };
+        Self {
+            settings,
+            seed: 0,
+            clock: Clock::Wall,
+            versions: VersionFormat::Numeric,
+            first_revision: 100,
+            history: 100_000,
+        }
+    }
+}
+
+impl Builder {
+    /// The seed of UIDs, generated names and default watch timeouts. The default is 0: two servers that are asked the
+    /// same give the same answers.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Where timestamps in objects come from.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The look of resourceVersions.
+    pub fn versions(mut self, versions: VersionFormat) -> Self {
+        self.versions = versions;
+        self
+    }
+
+    /// The revision before the first write, 100 unless said otherwise. The four default namespaces are the first writes.
+    pub fn first_revision(mut self, revision: u64) -> Self {
+        self.first_revision = revision;
+        self
+    }
+
+    /// How many changes the history keeps, 100,000 unless said otherwise. Older ones are compacted away, and a list or
+    /// watch that needs them is answered with 410.
+    pub fn history(mut self, changes: usize) -> Self {
+        self.history = changes;
+        self
+    }
+
+    /// Whether lists at `resourceVersion=0` ignore their limit.
+    pub fn watch_cache(mut self, cache: WatchCache) -> Self {
+        self.settings.watch_cache = cache;
+        self
+    }
+
+    /// Whether `sendInitialEvents` is served.
+    pub fn watch_list(mut self, watch_list: WatchList) -> Self {
+        self.settings.watch_list = watch_list;
+        self
+    }
+
+    /// How a watch from a compacted revision is refused.
+    pub fn expired_watch(mut self, form: ExpiredWatch) -> Self {
+        self.settings.expired_watch = form;
+        self
+    }
+
+    /// How often a watch that allows bookmarks gets one, by tokio's clock; 60 seconds unless said otherwise. One more
+    /// comes two seconds before the watch times out.
+    pub fn bookmark_interval(mut self, interval: Duration) -> Self {
+        self.settings.bookmark_interval = interval;
+        self
+    }
+
+    /// The shortest life of a watch that names no `timeoutSeconds`, half an hour unless said otherwise. It lives up to
+    /// twice as long.
+    pub fn min_request_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.min_request_timeout = timeout;
+        self
+    }
+
+    /// How many changes a watch may fall behind before the server closes it, 10,000 unless said otherwise.
+    pub fn watch_buffer(mut self, changes: usize) -> Self {
+        self.settings.watch_buffer = changes;
+        self
+    }
+
+    /// Starts the server in this process, without sockets.
+    pub fn start(self) -> ApiServer {
+        let clock = RunningClock::start(self.clock);
+        let storage = Storage::new(self.first_revision.max(1), self.history);
+        let state = State::new(storage, self.seed, clock, self.versions);
+        ApiServer::new(Arc::new(Shared::new(self.settings, state)))
+    }
+
+    /// Starts the server and listens on a free port of the loopback interface, too.
+    ///
+    /// # Errors
+    /// When no port can be opened.
+    pub async fn start_http(self) -> io::Result<ApiServer> {
+        let mut server = self.start();
+        server.serve_http().await?;
+        Ok(server)
+    }
+}

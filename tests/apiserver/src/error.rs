@@ -1,0 +1,282 @@
+//! Failures as the API server words them: HTTP code, machine-readable reason, message and details.
+
+use serde_json::{Map, Value, json};
+
+/// A refused request, as the `Status` object that the server answers with.
+///
+/// Codes, reasons and messages are those of kube-apiserver 1.37, so that a client's error handling can be tested for real.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ApiError {
+    code: u16,
+    reason: String,
+    message: String,
+    details: Map<String, Value>,
+    continue_token: Option<String>,
+}
+
+impl ApiError {
+    /// A refusal with any code, reason and message. An empty reason is left out, as the real server does.
+    pub fn new(code: u16, reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            details: Map::new(),
+            continue_token: None,
+        }
+    }
+
+    /// The HTTP status code.
+    pub fn code(&self) -> u16 {
+        self.code
+    }
+
+    /// The machine-readable reason, such as `NotFound` or `Conflict`.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The message for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The seconds a client is asked to wait, also sent as the `Retry-After` header.
+    pub fn retry_after(&self) -> Option<u64> {
+        self.details.get("retryAfterSeconds").and_then(Value::as_u64)
+    }
+
+    /// Asks the client to wait that long.
+    #[must_use]
+    pub fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.details.insert("retryAfterSeconds".into(), seconds.into());
+        self
+    }
+
+    /// The body of the answer: a `Status` object.
+    pub fn to_status(&self) -> Value {
+        let mut metadata = Map::new();
+        if let Some(token) = &self.continue_token {
+            metadata.insert("continue".into(), token.as_str().into());
+        }
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": metadata,
+            "status": "Failure", "message": self.message, "code": self.code,
+        });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.as_str().into();
+        }
+        if !self.details.is_empty() {
+            status["details"] = self.details.clone().into();
+        }
+        status
+    }
+
+    pub(crate) fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.into(), value.into());
+        self
+    }
+
+    pub(crate) fn with_continue(mut self, token: String) -> Self {
+        self.continue_token = Some(token);
+        self
+    }
+
+    fn about(self, resource: &str, group: &str, name: &str) -> Self {
+        let named = if name.is_empty() {
+            self
+        } else {
+            self.with_detail("name", name)
+        };
+        let grouped = if group.is_empty() {
+            named
+        } else {
+            named.with_detail("group", group)
+        };
+        grouped.with_detail("kind", resource)
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    pub(crate) fn not_found(resource: &str, group: &str, name: &str) -> Self {
+        let message = format!("{} \"{name}\" not found", qualified(resource, group));
+        Self::new(404, "NotFound", message).about(resource, group, name)
+    }
+
+    pub(crate) fn no_such_resource() -> Self {
+        Self::new(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
+    }
+
+    pub(crate) fn already_exists(resource: &str, group: &str, name: &str) -> Self {
+        let message = format!("{} \"{name}\" already exists", qualified(resource, group));
+        Self::new(409, "AlreadyExists", message).about(resource, group, name)
+    }
+
+    pub(crate) fn conflict(resource: &str, group: &str, name: &str, why: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": {why}",
+            qualified(resource, group)
+        );
+        Self::new(409, "Conflict", message).about(resource, group, name)
+    }
+
+    pub(crate) fn modified(resource: &str, group: &str, name: &str) -> Self {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(resource, group, name, why)
+    }
+
+    pub(crate) fn forbidden(resource: &str, group: &str, name: &str, why: &str) -> Self {
+        let subject = qualified(resource, group);
+        let message = match name {
+            "" => format!("{subject} is forbidden: {why}"),
+            name => format!("{subject} \"{name}\" is forbidden: {why}"),
+        };
+        Self::new(403, "Forbidden", message).about(resource, group, name)
+    }
+
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// The version asked for lies in the future.
+    pub(crate) fn too_large_version(asked: &str, current: &str) -> Self {
+        let cause = json!([{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }]);
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        Self::new(504, "Timeout", message)
+            .with_detail("causes", cause)
+            .with_retry_after(1)
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message)
+    }
+
+    /// One or more fields are wrong. `kind` is written with its group, as upstream does.
+    pub(crate) fn invalid(kind: &str, group: &str, name: &str, problems: &[FieldProblem]) -> Self {
+        let texts: Vec<String> = problems
+            .iter()
+            .map(|p| format!("{}: {}", p.field, p.message))
+            .collect();
+        let list = match texts.as_slice() {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let causes: Vec<Value> = problems
+            .iter()
+            .map(|p| json!({ "reason": p.reason, "message": p.message, "field": p.field }))
+            .collect();
+        let message = format!("{} \"{name}\" is invalid: {list}", qualified(kind, group));
+        Self::new(422, "Invalid", message)
+            .about(kind, group, name)
+            .with_detail("causes", causes)
+    }
+}
+
+/// One wrong field of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldProblem {
+    pub(crate) field: String,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+}
+
+impl FieldProblem {
+    pub(crate) fn forbidden(field: &str, detail: &str) -> Self {
+        Self {
+            field: field.into(),
+            reason: "FieldValueForbidden",
+            message: format!("Forbidden: {detail}"),
+        }
+    }
+
+    pub(crate) fn required(field: &str, detail: &str) -> Self {
+        let message = if detail.is_empty() {
+            "Required value".into()
+        } else {
+            format!("Required value: {detail}")
+        };
+        Self {
+            field: field.into(),
+            reason: "FieldValueRequired",
+            message,
+        }
+    }
+
+    pub(crate) fn invalid(field: &str, value: &str, detail: &str) -> Self {
+        let message = format!("Invalid value: {value:?}: {detail}");
+        Self {
+            field: field.into(),
+            reason: "FieldValueInvalid",
+            message,
+        }
+    }
+
+    pub(crate) fn unsupported(field: &str, value: &str, supported: &[&str]) -> Self {
+        let quoted: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
+        let message = format!(
+            "Unsupported value: {value:?}: supported values: {}",
+            quoted.join(", ")
+        );
+        Self {
+            field: field.into(),
+            reason: "FieldValueNotSupported",
+            message,
+        }
+    }
+}
+
+/// `deployments.apps`, or `pods` in the core group.
+fn qualified(resource: &str, group: &str) -> String {
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_carries_code_reason_and_details() {
+        let status = ApiError::not_found("deployments", "apps", "web").to_status();
+        assert_eq!(status["message"], "deployments.apps \"web\" not found");
+        assert_eq!(status["code"], 404);
+        assert_eq!(
+            status["details"],
+            json!({ "name": "web", "group": "apps", "kind": "deployments" })
+        );
+    }
+
+    #[test]
+    fn several_wrong_fields_are_listed_in_brackets() {
+        let problems = [
+            FieldProblem::forbidden("a", "no"),
+            FieldProblem::unsupported("b", "x", &["y"]),
+        ];
+        let error = ApiError::invalid("ListOptions", "meta.k8s.io", "", &problems);
+        let expected = "ListOptions.meta.k8s.io \"\" is invalid: \
+                        [a: Forbidden: no, b: Unsupported value: \"x\": supported values: \"y\"]";
+        assert_eq!(error.message(), expected);
+    }
+
+    #[test]
+    fn a_too_large_version_names_its_cause_and_asks_to_wait() {
+        let error = ApiError::too_large_version("9", "5");
+        assert_eq!(error.retry_after(), Some(1));
+        assert_eq!(
+            error.to_status()["details"]["causes"][0]["reason"],
+            "ResourceVersionTooLarge"
+        );
+    }
+}

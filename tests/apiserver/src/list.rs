@@ -1,0 +1,232 @@
+//! LIST: which revision is read, pages pinned to it, and the continue token.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::encode::{self, Shape, Typed};
+use crate::error::ApiError;
+use crate::object::{Stored, write};
+use crate::registry::Resource;
+use crate::request::{ListOptions, VersionMatch};
+use crate::state::State;
+
+/// Whether lists are served from a watch cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WatchCache {
+    /// As usual: a list at `resourceVersion=0` ignores `limit`. The default.
+    #[default]
+    On,
+    /// As with `--watch-cache=false`: a list at `resourceVersion=0` is paged too.
+    Off,
+}
+
+/// A list that can be written out.
+#[derive(Debug)]
+pub(crate) struct ListAnswer {
+    pub(crate) items: Vec<Arc<Stored>>,
+    /// Empty only when a fault leaves it out.
+    pub(crate) version: String,
+    pub(crate) continue_token: Option<String>,
+    pub(crate) remaining: Option<usize>,
+}
+
+/// What is listed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listing<'a> {
+    pub(crate) resource: &'a Resource,
+    /// Empty for all namespaces and for cluster-scoped resources.
+    pub(crate) namespace: &'a str,
+    pub(crate) options: &'a ListOptions,
+    pub(crate) cache: WatchCache,
+    /// The newest revision this reader may see: the current one, or an older one behind a stale replica.
+    pub(crate) newest: u64,
+}
+
+const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
+const EXPIRED_TOKEN: &str = "The provided continue parameter is too old to display a consistent list result. You can \
+     start a new list without the continue parameter, or use the continue token in this response to retrieve the \
+     remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
+     created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+impl Listing<'_> {
+    pub(crate) fn run(&self, state: &State) -> Result<ListAnswer, ApiError> {
+        let options = self.options;
+        let prefix = if self.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", self.namespace)
+        };
+        let (revision, after) = match options.continue_token.as_str() {
+            "" => (self.start_revision(state)?, String::new()),
+            token => self.resume(state, token, &prefix)?,
+        };
+        let found = state
+            .storage
+            .snapshot(&self.resource.id, &prefix, &after, revision)
+            .map_err(|_| ApiError::expired(EXPIRED))?;
+        let mut items: Vec<_> = found
+            .into_iter()
+            .filter(|item| options.selectors.matches(item))
+            .collect();
+        let ignores_limit = options.resource_version == "0" && self.cache == WatchCache::On;
+        let mut answer = ListAnswer {
+            version: state.versions.print(revision),
+            items: Vec::new(),
+            continue_token: None,
+            remaining: None,
+        };
+        if options.limit > 0 && items.len() > options.limit && !ignores_limit {
+            let left = items.len() - options.limit;
+            items.truncate(options.limit);
+            answer.remaining = options.selectors.is_empty().then_some(left);
+            answer.continue_token = items.last().map(|last| Token::new(revision, &last.key).print());
+        }
+        answer.items = items;
+        Ok(answer)
+    }
+
+    fn start_revision(&self, state: &State) -> Result<u64, ApiError> {
+        let options = self.options;
+        if matches!(options.resource_version.as_str(), "" | "0") {
+            return Ok(self.newest);
+        }
+        let asked = parse_version(state, &options.resource_version)
+            .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
+        if asked > self.newest {
+            let current = state.versions.print(self.newest);
+            return Err(ApiError::too_large_version(&options.resource_version, &current));
+        }
+        // A limit without a match means "exactly this version", a rule older than resourceVersionMatch.
+        let exact = match options.version_match {
+            Some(VersionMatch::Exact) => true,
+            Some(VersionMatch::NotOlderThan) => false,
+            None => options.limit > 0,
+        };
+        Ok(if exact { asked } else { self.newest })
+    }
+
+    fn resume(&self, state: &State, token: &str, prefix: &str) -> Result<(u64, String), ApiError> {
+        let token = Token::read(token)
+            .ok_or_else(|| ApiError::bad_request("invalid continue token: continue key is not valid"))?;
+        let after = token.start.trim_end_matches('\0').to_owned();
+        if !after.starts_with(prefix) {
+            return Err(ApiError::bad_request(
+                "invalid continue token: continue key is not valid",
+            ));
+        }
+        // A negative version means "go on with the newest", which a client gets after its token expired.
+        let Ok(revision) = u64::try_from(token.rv) else {
+            return Ok((self.newest, after));
+        };
+        if revision < state.storage.compacted() {
+            return Err(expired_token(&after));
+        }
+        Ok((revision, after))
+    }
+}
+
+/// The refusal of a token whose snapshot is gone, with a new token that goes on without consistency.
+pub(crate) fn expired_token(after: &str) -> ApiError {
+    ApiError::expired(EXPIRED_TOKEN).with_continue(
+        Token {
+            v: TOKEN_VERSION.into(),
+            rv: -1,
+            start: format!("{after}\0"),
+        }
+        .print(),
+    )
+}
+
+/// The key at which a token goes on, if the token can be read.
+pub(crate) fn token_key(token: &str) -> Option<String> {
+    Token::read(token).map(|token| token.start.trim_end_matches('\0').to_owned())
+}
+
+/// Reads a version as a revision, with Go's words for what is not a number.
+pub(crate) fn parse_version(state: &State, version: &str) -> Result<u64, String> {
+    state.versions.parse(version).ok_or_else(|| {
+        let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
+        format!("resourceVersion: Invalid value: {version:?}: {why}")
+    })
+}
+
+/// What a continue token says. Clients must not look inside.
+#[derive(Debug, Serialize, Deserialize)]
+struct Token {
+    v: String,
+    rv: i64,
+    start: String,
+}
+
+const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+impl Token {
+    fn new(revision: u64, last: &str) -> Self {
+        let rv = i64::try_from(revision).unwrap_or(i64::MAX);
+        Self {
+            v: TOKEN_VERSION.into(),
+            rv,
+            start: format!("{last}\0"),
+        }
+    }
+
+    fn print(&self) -> String {
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let token: Self = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+        (token.v == TOKEN_VERSION && !token.start.is_empty() && token.rv != 0).then_some(token)
+    }
+}
+
+impl ListAnswer {
+    /// The `metadata` of the list.
+    pub(crate) fn metadata(&self) -> Value {
+        let mut metadata = Map::new();
+        if !self.version.is_empty() {
+            metadata.insert("resourceVersion".into(), self.version.as_str().into());
+        }
+        if let Some(token) = &self.continue_token {
+            metadata.insert("continue".into(), token.as_str().into());
+        }
+        if let Some(remaining) = self.remaining {
+            metadata.insert("remainingItemCount".into(), remaining.into());
+        }
+        metadata.into()
+    }
+
+    /// The items, each as JSON.
+    pub(crate) fn item_bytes(&self, resource: &Resource, shape: Shape) -> Vec<Vec<u8>> {
+        let item = |stored: &Arc<Stored>| {
+            let mut buffer = Vec::new();
+            encode::object(&mut buffer, resource, stored, shape, Typed::AsItem);
+            buffer
+        };
+        self.items.iter().map(item).collect()
+    }
+}
+
+/// Puts a list together from its parts.
+pub(crate) fn assemble(resource: &Resource, shape: Shape, metadata: &Value, items: &[Vec<u8>]) -> Vec<u8> {
+    let (kind, api_version) = encode::list_type_of(resource, shape);
+    let mut buffer = Vec::with_capacity(256 + items.iter().map(|item| item.len() + 1).sum::<usize>());
+    buffer.push(b'{');
+    encode::type_fields(&mut buffer, &kind, &api_version);
+    buffer.extend_from_slice(b",\"metadata\":");
+    write(&mut buffer, metadata);
+    buffer.extend_from_slice(b",\"items\":[");
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            buffer.push(b',');
+        }
+        buffer.extend_from_slice(item);
+    }
+    buffer.extend_from_slice(b"]}\n");
+    buffer
+}

@@ -1,0 +1,98 @@
+//! Building HTTP answers.
+
+use bytes::Bytes;
+use futures::stream;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY};
+use http::{Response, StatusCode};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use serde_json::Value;
+
+use crate::error::ApiError;
+use crate::shared::BoxError;
+use crate::watch::{Watch, gzip};
+
+/// The body of every answer.
+pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+pub(crate) const JSON: &str = "application/json";
+
+/// Answers longer than this are compressed for clients that take gzip, as upstream.
+const GZIP_THRESHOLD: usize = 128 * 1024;
+
+/// Long bodies are sent in pieces of this size.
+const CHUNK: usize = 64 * 1024;
+
+/// A body in one piece.
+pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into())
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}
+
+/// A body in pieces of at most `size` bytes.
+pub(crate) fn pieces(mut bytes: Bytes, size: usize) -> Body {
+    let size = size.max(1);
+    let chunks = std::iter::from_fn(move || {
+        let length = size.min(bytes.len());
+        (length > 0).then(|| Ok::<_, BoxError>(Frame::data(bytes.split_to(length))))
+    });
+    StreamBody::new(stream::iter(chunks)).boxed_unsync()
+}
+
+pub(crate) fn answer(code: u16, content_type: &str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if let Ok(value) = HeaderValue::from_str(content_type) {
+        response.headers_mut().insert(CONTENT_TYPE, value);
+    }
+    response
+}
+
+pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
+    answer(code, JSON, whole(format!("{value}\n")))
+}
+
+pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
+    answer(code, "text/plain; charset=utf-8", whole(text))
+}
+
+/// A document that may be long: in pieces, and compressed if the client takes gzip and it is worth it.
+pub(crate) fn document(content_type: &str, bytes: Vec<u8>, accepts_gzip: bool) -> Response<Body> {
+    if accepts_gzip && bytes.len() > GZIP_THRESHOLD {
+        let mut response = answer(200, content_type, pieces(gzip(&bytes).into(), CHUNK));
+        mark_gzip(&mut response);
+        return response;
+    }
+    answer(200, content_type, pieces(bytes.into(), CHUNK))
+}
+
+pub(crate) fn error(error: &ApiError) -> Response<Body> {
+    let mut response = json(error.code(), &error.to_status());
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+pub(crate) fn watch(watch: Watch) -> Response<Body> {
+    let compressed = watch.is_compressed();
+    let body = StreamBody::new(futures::StreamExt::map(watch.into_stream(), |chunk| {
+        chunk.map(Frame::data)
+    }));
+    let mut response = answer(200, JSON, body.boxed_unsync());
+    if compressed {
+        mark_gzip(&mut response);
+    }
+    response
+}
+
+fn mark_gzip(response: &mut Response<Body>) {
+    response
+        .headers_mut()
+        .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    response
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+}

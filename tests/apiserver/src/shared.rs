@@ -1,0 +1,128 @@
+//! What the server, its service and its open watches share.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::clock::RunningClock;
+use crate::list::WatchCache;
+use crate::log::RequestLog;
+use crate::request::WatchList;
+use crate::state::State;
+use crate::watch::ExpiredWatch;
+
+/// Any error, as tower and hyper pass it on.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What the builder decided.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) watch_cache: WatchCache,
+    pub(crate) watch_list: WatchList,
+    pub(crate) expired_watch: ExpiredWatch,
+    pub(crate) bookmark_interval: Duration,
+    pub(crate) min_request_timeout: Duration,
+    pub(crate) watch_buffer: usize,
+}
+
+/// What open watches are woken for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pulse {
+    /// Raised by every write.
+    pub(crate) tick: u64,
+    /// Raised to close all watches that are open now.
+    pub(crate) generation: u64,
+    /// The server is gone.
+    pub(crate) stopped: bool,
+}
+
+/// The heart of a server.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) clock: RunningClock,
+    state: Mutex<State>,
+    log: Mutex<RequestLog>,
+    pulse: watch::Sender<Pulse>,
+    watchers: AtomicUsize,
+}
+
+impl Shared {
+    pub(crate) fn new(settings: Settings, state: State) -> Self {
+        Self {
+            settings,
+            clock: state.clock,
+            state: Mutex::new(state),
+            log: Mutex::new(RequestLog::default()),
+            pulse: watch::Sender::new(Pulse::default()),
+            watchers: AtomicUsize::new(0),
+        }
+    }
+
+    /// The state. A panic while it was held is a bug of this crate, not a reason to fail every later test step.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn log(&self) -> MutexGuard<'_, RequestLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and wakes the watches if anything was written.
+    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let (result, changed) = {
+            let mut state = self.state();
+            let before = state.storage.revision();
+            let result = change(&mut state);
+            (result, state.storage.revision() != before)
+        };
+        if changed {
+            self.pulse.send_modify(|pulse| pulse.tick += 1);
+        }
+        result
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Pulse> {
+        self.pulse.subscribe()
+    }
+
+    /// Wakes every watch, so that it looks again.
+    pub(crate) fn wake(&self) {
+        self.pulse.send_modify(|pulse| pulse.tick += 1);
+    }
+
+    pub(crate) fn close_watches(&self) {
+        self.pulse.send_modify(|pulse| pulse.generation += 1);
+    }
+
+    pub(crate) fn stop(&self) {
+        self.pulse.send_modify(|pulse| pulse.stopped = true);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.pulse.borrow().stopped
+    }
+
+    pub(crate) fn watchers(&self) -> usize {
+        self.watchers.load(Ordering::SeqCst)
+    }
+}
+
+/// Counts an open watch for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct WatcherGuard(Arc<Shared>);
+
+impl WatcherGuard {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        shared.watchers.fetch_add(1, Ordering::SeqCst);
+        Self(shared.clone())
+    }
+}
+
+impl Drop for WatcherGuard {
+    fn drop(&mut self) {
+        self.0.watchers.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,170 @@
+//! Creation: defaults that the real server would fill in, names, and the first stamp.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::names;
+use super::{Source, State, Write};
+use crate::error::{ApiError, FieldProblem};
+use crate::managed;
+use crate::object::{self, Object, Stored, metadata_mut, metadata_str, set_metadata};
+use crate::registry::{Generation, Origin, Resource, Scope, Subresource};
+
+/// Attempts at a free generated name, as upstream.
+const GENERATE_ATTEMPTS: usize = 8;
+
+impl State {
+    /// Stores a new object.
+    pub(crate) fn create(&mut self, write: &Write<'_>, mut object: Object) -> Result<Arc<Stored>, ApiError> {
+        let resource = write.resource;
+        check_type(resource, &object)?;
+        settle_namespace(write, &mut object)?;
+        if write.source == Source::Request && !metadata_str(&object, "resourceVersion").is_empty() {
+            return Err(ApiError::new(
+                500,
+                "",
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        let name = self.settle_name(write, &mut object)?;
+        self.check_namespace(write, &name)?;
+        if self
+            .storage
+            .get(&resource.id, &object::key(write.namespace, &name))
+            .is_some()
+        {
+            return Err(ApiError::already_exists(&resource.plural, &resource.group, &name));
+        }
+        if write.source == Source::Request && resource.status == Subresource::Present {
+            object.remove("status");
+        }
+        add_defaults(resource, &name, &mut object);
+        self.first_stamp(resource, &mut object);
+        if let Some(manager) = write.manager {
+            let now = self.clock.now();
+            managed::record(resource, None, &mut object, manager, None, now);
+        }
+        Ok(self.put(write, object))
+    }
+
+    fn settle_name(&mut self, write: &Write<'_>, object: &mut Object) -> Result<String, ApiError> {
+        let resource = write.resource;
+        let refuse =
+            |name: &str, problem| ApiError::invalid(&resource.kind, &resource.group, name, &[problem]);
+        let given = metadata_str(object, "name").to_owned();
+        if !given.is_empty() {
+            return match names::problem(resource, &given) {
+                Some(problem) => Err(refuse(&given, problem)),
+                None => Ok(given),
+            };
+        }
+        let base: String = metadata_str(object, "generateName")
+            .chars()
+            .take(names::MAX_GENERATED_BASE)
+            .collect();
+        if base.is_empty() {
+            let problem = FieldProblem::required("metadata.name", "name or generateName is required");
+            return Err(refuse("", problem));
+        }
+        let mut name = String::new();
+        for _ in 0..GENERATE_ATTEMPTS {
+            name = format!("{base}{}", self.rng.name_suffix());
+            if self
+                .storage
+                .get(&resource.id, &object::key(write.namespace, &name))
+                .is_none()
+            {
+                break;
+            }
+        }
+        if let Some(problem) = names::problem(resource, &name) {
+            return Err(refuse(&name, problem));
+        }
+        set_metadata(object, "name", name.as_str().into());
+        Ok(name)
+    }
+
+    fn first_stamp(&mut self, resource: &Resource, object: &mut Object) {
+        let (uid, now) = (self.rng.uid(), self.clock.stamp());
+        let counted = match resource.generation {
+            Generation::Never => false,
+            Generation::Spec => object.contains_key("spec"),
+            Generation::Everything => true,
+        };
+        let metadata = metadata_mut(object);
+        for field in [
+            "resourceVersion",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "generation",
+            "selfLink",
+        ] {
+            metadata.remove(field);
+        }
+        metadata.insert("uid".into(), uid.into());
+        metadata.insert("creationTimestamp".into(), now.into());
+        if counted {
+            metadata.insert("generation".into(), 1.into());
+        }
+    }
+}
+
+/// The type in the body, if it names one, must be the one of the path.
+pub(super) fn check_type(resource: &Resource, object: &Object) -> Result<(), ApiError> {
+    let text = |field: &str| object.get(field).and_then(Value::as_str);
+    if let Some(given) = text("apiVersion").filter(|given| *given != resource.api_version()) {
+        let expected = resource.api_version();
+        return Err(ApiError::bad_request(format!(
+            "the API version in the data ({given}) does not match the expected API version ({expected})"
+        )));
+    }
+    match text("kind") {
+        Some(given) if given != resource.kind => {
+            let (version, expected) = (resource.api_version(), &resource.kind);
+            Err(ApiError::bad_request(format!(
+                "{given} in version {version:?} cannot be handled as a {expected}: unknown conversion"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts the namespace of the request into the object, which must not name another one.
+pub(super) fn settle_namespace(write: &Write<'_>, object: &mut Object) -> Result<(), ApiError> {
+    if write.resource.scope == Scope::Cluster {
+        metadata_mut(object).remove("namespace");
+        return Ok(());
+    }
+    let given = metadata_str(object, "namespace");
+    if !given.is_empty() && given != write.namespace {
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(ApiError::bad_request(message));
+    }
+    set_metadata(object, "namespace", write.namespace.into());
+    Ok(())
+}
+
+/// The few defaults without which clients misbehave; everything else is stored as it came.
+fn add_defaults(resource: &Resource, name: &str, object: &mut Object) {
+    if resource.origin == Origin::Custom {
+        return;
+    }
+    match &*resource.id {
+        "namespaces" => {
+            let labels = metadata_mut(object).entry("labels").or_insert_with(|| json!({}));
+            if let Some(labels) = labels.as_object_mut() {
+                labels.insert("kubernetes.io/metadata.name".into(), name.into());
+            }
+            object.insert("spec".into(), json!({ "finalizers": ["kubernetes"] }));
+            object.insert("status".into(), json!({ "phase": "Active" }));
+        }
+        "pods" => {
+            let status = object.entry("status").or_insert_with(|| json!({}));
+            if let Some(status) = status.as_object_mut() {
+                status.entry("phase").or_insert_with(|| "Pending".into());
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,234 @@
+//! Create, read, update, delete, and what the server refuses.
+
+use http::Method;
+use informer_testing::{ApiServer, Clock};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::support::{CONFIG_MAPS, call, check_refused, config_map, get};
+
+fn parse<K: serde::de::DeserializeOwned>(value: Value) -> K {
+    serde_json::from_value(value).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_created_object_is_stamped_and_can_be_read_back() {
+    let server = ApiServer::builder()
+        .clock(Clock::Fixed(Timestamp::UNIX_EPOCH))
+        .start();
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client());
+    let created = api
+        .create(&PostParams::default(), &parse(config_map("a")))
+        .await
+        .unwrap();
+    assert_eq!(created.metadata.resource_version, Some(server.resource_version()));
+    assert_eq!(created.metadata.uid.as_ref().map(String::len), Some(36));
+    assert_eq!(
+        created.metadata.creation_timestamp.as_ref().unwrap().0,
+        Timestamp::UNIX_EPOCH
+    );
+    assert_eq!(api.get("a").await.unwrap(), created);
+    assert_eq!(server.objects::<ConfigMap>(), [created]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_use_the_words_of_the_real_server() {
+    let server = ApiServer::start();
+    server.create(&parse::<ConfigMap>(config_map("a"))).unwrap();
+    let message = "configmaps \"a\" already exists";
+    check_refused(&server, Method::POST, CONFIG_MAPS, config_map("a"), 409, message).await;
+    let message = "namespaces \"nope\" not found";
+    let mut elsewhere = config_map("a");
+    elsewhere["metadata"]["namespace"] = "nope".into();
+    check_refused(
+        &server,
+        Method::POST,
+        "/api/v1/namespaces/nope/configmaps",
+        elsewhere,
+        404,
+        message,
+    )
+    .await;
+    let uri = format!("{CONFIG_MAPS}/zz");
+    check_refused(
+        &server,
+        Method::GET,
+        &uri,
+        Value::Null,
+        404,
+        "configmaps \"zz\" not found",
+    )
+    .await;
+    let message = "the server could not find the requested resource";
+    check_refused(&server, Method::GET, "/api/v1/nopes", Value::Null, 404, message).await;
+    let mut other = config_map("a");
+    other["metadata"]["resourceVersion"] = "1".into();
+    let message = "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply \
+                   your changes to the latest version and try again";
+    check_refused(
+        &server,
+        Method::PUT,
+        &format!("{CONFIG_MAPS}/a"),
+        other,
+        409,
+        message,
+    )
+    .await;
+    let message =
+        "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required";
+    check_refused(
+        &server,
+        Method::POST,
+        CONFIG_MAPS,
+        json!({ "metadata": {} }),
+        422,
+        message,
+    )
+    .await;
+    let message = "the name of the object (b) does not match the name on the URL (a)";
+    check_refused(
+        &server,
+        Method::PUT,
+        &format!("{CONFIG_MAPS}/a"),
+        config_map("b"),
+        400,
+        message,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_changes_nothing_keeps_the_version() {
+    let server = ApiServer::start();
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client());
+    let created = api
+        .create(&PostParams::default(), &parse(config_map("a")))
+        .await
+        .unwrap();
+    let same = api.replace("a", &PostParams::default(), &created).await.unwrap();
+    assert_eq!(same.metadata.resource_version, created.metadata.resource_version);
+    let mut changed = created.clone();
+    changed.data = Some([("k".to_owned(), "v".to_owned())].into());
+    let changed = api.replace("a", &PostParams::default(), &changed).await.unwrap();
+    assert_ne!(
+        changed.metadata.resource_version,
+        created.metadata.resource_version
+    );
+    assert_eq!(changed.metadata.uid, created.metadata.uid);
+}
+
+#[tokio::test(start_paused = true)]
+async fn status_is_written_only_through_its_subresource() {
+    let server = ApiServer::start();
+    let api: Api<Pod> = Api::default_namespaced(server.client());
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "generateName": "p-" },
+        "spec": { "containers": [] }, "status": { "phase": "Running" },
+    });
+    let created = api.create(&PostParams::default(), &parse(pod)).await.unwrap();
+    let name = created.metadata.name.clone().unwrap();
+    assert!(name.starts_with("p-") && name.len() == 7, "{name}");
+    let phase = |pod: &Pod| pod.status.as_ref().unwrap().phase.clone().unwrap();
+    assert_eq!(
+        (phase(&created).as_str(), created.metadata.generation),
+        ("Pending", Some(1))
+    );
+
+    let mut change = created.clone();
+    change.status.as_mut().unwrap().phase = Some("Running".into());
+    change.spec.as_mut().unwrap().node_name = Some("n1".into());
+    let main = api.replace(&name, &PostParams::default(), &change).await.unwrap();
+    assert_eq!(
+        (phase(&main).as_str(), main.metadata.generation),
+        ("Pending", Some(2))
+    );
+    change.metadata.resource_version = None;
+    change.spec.as_mut().unwrap().node_name = Some("n2".into());
+    let status = api
+        .replace_status(&name, &PostParams::default(), &change)
+        .await
+        .unwrap();
+    assert_eq!(
+        (phase(&status).as_str(), status.metadata.generation),
+        ("Running", Some(2))
+    );
+    assert_eq!(status.spec.unwrap().node_name.as_deref(), Some("n1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizers_hold_an_object_until_the_last_one_is_gone() {
+    let server = ApiServer::start();
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client());
+    let mut held: ConfigMap = parse(config_map("held"));
+    held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    api.create(&PostParams::default(), &held).await.unwrap();
+    let marked = api
+        .delete("held", &DeleteParams::default())
+        .await
+        .unwrap()
+        .left()
+        .expect("the object itself");
+    assert!(marked.metadata.deletion_timestamp.is_some());
+    let mut released = api.get("held").await.unwrap();
+    released.metadata.finalizers = None;
+    api.replace("held", &PostParams::default(), &released)
+        .await
+        .unwrap();
+    assert!(api.get_opt("held").await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_a_namespace_deletes_its_content_first() {
+    let server = ApiServer::start();
+    let mut inside: ConfigMap = parse(config_map("a"));
+    inside.metadata.namespace = Some("web".into());
+    server.create(&inside).unwrap();
+    let namespaces: Api<Namespace> = Api::all(server.client());
+    namespaces.delete("web", &DeleteParams::default()).await.unwrap();
+    assert!(namespaces.get_opt("web").await.unwrap().is_none());
+    assert!(server.objects::<ConfigMap>().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn selectors_narrow_a_list_and_a_collection_delete() {
+    let server = ApiServer::start();
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client());
+    for (name, label) in [("a", "x"), ("b", "y"), ("c", "x")] {
+        server
+            .create(&parse::<ConfigMap>(crate::support::labelled(name, label)))
+            .unwrap();
+    }
+    let names = |list: Vec<ConfigMap>| {
+        list.into_iter()
+            .map(|m| m.metadata.name.unwrap())
+            .collect::<Vec<_>>()
+    };
+    let list = api.list(&ListParams::default().labels("app=x")).await.unwrap();
+    assert_eq!(names(list.items), ["a", "c"]);
+    let list = api
+        .list(&ListParams::default().fields("metadata.name!=a"))
+        .await
+        .unwrap();
+    assert_eq!(names(list.items), ["b", "c"]);
+    api.delete_collection(&DeleteParams::default(), &ListParams::default().labels("app=x"))
+        .await
+        .unwrap();
+    assert_eq!(get(&server, CONFIG_MAPS).await.names(), ["b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_changes_nothing() {
+    let server = ApiServer::start();
+    let before = server.revision();
+    let answer = call(
+        &server,
+        Method::POST,
+        &format!("{CONFIG_MAPS}?dryRun=All"),
+        config_map("a"),
+    )
+    .await;
+    assert_eq!((answer.code, server.revision()), (201, before));
+    assert!(server.objects::<ConfigMap>().is_empty());
+}

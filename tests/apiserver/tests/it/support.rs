@@ -1,0 +1,223 @@
+//! Helpers: raw requests, watch streams line by line, and short ways to write objects.
+
+use std::collections::VecDeque;
+use std::io::Read as _;
+
+use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use informer_testing::ApiServer;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+/// A complete answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub code: u16,
+    pub headers: http::HeaderMap,
+    pub bytes: Bytes,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        names(&self.json())
+    }
+}
+
+pub fn names(list: &Value) -> Vec<String> {
+    let items = list["items"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no items in {list}"));
+    items
+        .iter()
+        .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+pub async fn send(
+    server: &ApiServer,
+    method: Method,
+    uri: &str,
+    headers: &[(&str, &str)],
+    body: String,
+) -> Result<Response<impl http_body::Body<Data = Bytes, Error = impl std::fmt::Debug> + Unpin>, String> {
+    let mut request = Request::builder().method(method).uri(uri);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(Bytes::from(body))).unwrap();
+    server
+        .service()
+        .oneshot(request)
+        .await
+        .map_err(|error| error.to_string())
+}
+
+pub async fn call(server: &ApiServer, method: Method, uri: &str, body: Value) -> Answer {
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    call_with(server, method, uri, &[("content-type", "application/json")], body).await
+}
+
+pub async fn call_with(
+    server: &ApiServer,
+    method: Method,
+    uri: &str,
+    headers: &[(&str, &str)],
+    body: String,
+) -> Answer {
+    let response = send(server, method, uri, headers, body).await.expect("an answer");
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.expect("a whole body").to_bytes();
+    Answer {
+        code: parts.status.as_u16(),
+        headers: parts.headers,
+        bytes,
+    }
+}
+
+pub async fn get(server: &ApiServer, uri: &str) -> Answer {
+    call(server, Method::GET, uri, Value::Null).await
+}
+
+/// Checks that a request is refused with these words.
+pub async fn check_refused(
+    server: &ApiServer,
+    method: Method,
+    uri: &str,
+    body: Value,
+    code: u16,
+    message: &str,
+) {
+    let answer = call(server, method, uri, body).await;
+    assert_eq!(
+        (answer.code, answer.json()["message"].as_str().unwrap_or_default()),
+        (code, message),
+        "{uri}"
+    );
+}
+
+pub fn config_map(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "default" } })
+}
+
+pub fn labelled(name: &str, label: &str) -> Value {
+    let mut object = config_map(name);
+    object["metadata"]["labels"] = json!({ "app": label });
+    object
+}
+
+pub const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A watch read line by line.
+pub struct Lines {
+    body: std::pin::Pin<Box<dyn futures::Stream<Item = Result<Bytes, String>> + Send>>,
+    plain: Vec<u8>,
+    lines: VecDeque<Value>,
+    gzip: bool,
+    pub headers: http::HeaderMap,
+    pub code: u16,
+}
+
+impl Lines {
+    pub async fn open(server: &ApiServer, uri: &str) -> Self {
+        Self::open_with(server, uri, &[]).await
+    }
+
+    pub async fn open_with(server: &ApiServer, uri: &str, headers: &[(&str, &str)]) -> Self {
+        let response = send(server, Method::GET, uri, headers, String::new())
+            .await
+            .expect("an answer");
+        let (parts, body) = response.into_parts();
+        let gzip = parts
+            .headers
+            .get("content-encoding")
+            .is_some_and(|value| value == "gzip");
+        let body = futures::StreamExt::map(body.into_data_stream(), |chunk| {
+            chunk.map_err(|e| format!("{e:?}"))
+        });
+        Self {
+            body: Box::pin(body),
+            plain: Vec::new(),
+            lines: VecDeque::new(),
+            gzip,
+            headers: parts.headers,
+            code: parts.status.as_u16(),
+        }
+    }
+
+    /// The next event, `None` at the end, `Err` where the connection broke.
+    pub async fn try_next(&mut self) -> Result<Option<Value>, String> {
+        loop {
+            if let Some(line) = self.lines.pop_front() {
+                return Ok(Some(line));
+            }
+            let Some(chunk) = futures::StreamExt::next(&mut self.body).await else {
+                return Ok(None);
+            };
+            let chunk = chunk?;
+            if self.gzip {
+                let mut plain = Vec::new();
+                MultiGzDecoder::new(&chunk[..])
+                    .read_to_end(&mut plain)
+                    .map_err(|error| error.to_string())?;
+                self.plain.extend(plain);
+            } else {
+                self.plain.extend_from_slice(&chunk);
+            }
+            while let Some(end) = self.plain.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.plain.drain(..=end).collect();
+                self.lines
+                    .push_back(serde_json::from_slice(&line).map_err(|error| error.to_string())?);
+            }
+        }
+    }
+
+    pub async fn next(&mut self) -> Option<Value> {
+        self.try_next().await.expect("a healthy stream")
+    }
+
+    /// The next `count` events as `TYPE name@version`.
+    pub async fn take(&mut self, count: usize) -> Vec<String> {
+        let mut events = Vec::new();
+        for _ in 0..count {
+            events.push(summary(&self.next().await.expect("another event")));
+        }
+        events
+    }
+
+    /// All events until the end.
+    pub async fn rest(&mut self) -> Vec<String> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(summary(&event));
+        }
+        events
+    }
+}
+
+pub fn summary(event: &Value) -> String {
+    let metadata = &event["object"]["metadata"];
+    let end = metadata["annotations"]["k8s.io/initial-events-end"] == "true";
+    let name = metadata["name"].as_str().unwrap_or(if end { "end" } else { "-" });
+    let kind = event["type"].as_str().unwrap();
+    match kind {
+        "ERROR" => format!(
+            "ERROR {} {}",
+            event["object"]["code"],
+            event["object"]["message"].as_str().unwrap()
+        ),
+        _ => format!(
+            "{kind} {name}@{}",
+            metadata["resourceVersion"].as_str().unwrap_or("-")
+        ),
+    }
+}

@@ -1,0 +1,163 @@
+//! WATCH: order, selectors, bookmarks, initial events, compaction, timeouts.
+
+use std::time::Duration;
+
+use informer_testing::{ApiServer, ExpiredWatch, WatchList};
+use serde_json::{Value, json};
+
+use crate::support::{CONFIG_MAPS, Lines, check_refused, config_map, get, labelled};
+
+/// A server whose first free revision is 11, so that versions in expectations are short.
+fn server() -> ApiServer {
+    ApiServer::builder().first_revision(6).start()
+}
+
+fn create(server: &ApiServer, object: &Value) {
+    server.create(object).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_sends_every_change_after_its_version_in_order() {
+    let server = server();
+    create(&server, &config_map("a"));
+    let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=10")).await;
+    create(&server, &config_map("b"));
+    let mut changed = config_map("a");
+    changed["data"] = json!({ "k": "v" });
+    server.update(&changed).unwrap();
+    server.delete(&config_map("b")).unwrap();
+    assert_eq!(
+        watch.take(4).await,
+        ["ADDED a@11", "ADDED b@12", "MODIFIED a@13", "DELETED b@14"]
+    );
+    assert_eq!(server.watchers(), 1);
+    drop(watch);
+    assert_eq!(server.watchers(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn leaving_a_selector_is_a_deletion_and_entering_an_addition() {
+    let server = server();
+    let mut watch = Lines::open(
+        &server,
+        &format!("{CONFIG_MAPS}?watch=1&resourceVersion=10&labelSelector=app%3Dx"),
+    )
+    .await;
+    create(&server, &labelled("a", "x"));
+    server.update(&labelled("a", "y")).unwrap();
+    server.update(&labelled("a", "x")).unwrap();
+    create(&server, &labelled("b", "y"));
+    server.delete(&labelled("b", "y")).unwrap();
+    server.delete(&labelled("a", "x")).unwrap();
+    assert_eq!(
+        watch.take(4).await,
+        ["ADDED a@11", "DELETED a@12", "ADDED a@13", "DELETED a@16"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn initial_events_end_with_an_annotated_bookmark_and_the_stream_goes_on() {
+    let server = server();
+    create(&server, &config_map("b"));
+    create(&server, &config_map("a"));
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?{query}")).await;
+    assert_eq!(
+        watch.take(3).await,
+        ["ADDED a@12", "ADDED b@11", "BOOKMARK end@12"]
+    );
+    create(&server, &config_map("c"));
+    assert_eq!(watch.take(1).await, ["ADDED c@13"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_list_is_many_gzip_members_when_the_client_takes_gzip() {
+    let server = server();
+    create(&server, &config_map("a"));
+    let uri = format!("{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true");
+    let mut watch = Lines::open_with(&server, &uri, &[("accept-encoding", "gzip")]).await;
+    assert_eq!(watch.headers["content-encoding"], "gzip");
+    assert_eq!(watch.take(2).await, ["ADDED a@11", "BOOKMARK end@11"]);
+    create(&server, &config_map("b"));
+    assert_eq!(watch.take(1).await, ["ADDED b@12"]);
+    let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=11");
+    let plain = Lines::open_with(&server, &uri, &[("accept-encoding", "gzip")]).await;
+    assert!(!plain.headers.contains_key("content-encoding"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn bookmarks_come_in_their_interval_and_before_the_timeout() {
+    let server = server();
+    let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=90");
+    let started = tokio::time::Instant::now();
+    let mut watch = Lines::open(&server, &uri).await;
+    assert_eq!(watch.take(1).await, ["BOOKMARK -@10"]);
+    assert_eq!(started.elapsed(), Duration::from_secs(60));
+    assert_eq!(watch.take(1).await, ["BOOKMARK -@10"]);
+    assert_eq!(started.elapsed(), Duration::from_secs(88));
+    assert_eq!(watch.next().await, None);
+    assert_eq!(started.elapsed(), Duration::from_secs(90));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_compacted_version_is_refused_in_the_stream_or_as_an_answer() {
+    let server = server();
+    create(&server, &config_map("a"));
+    create(&server, &config_map("b"));
+    server.compact(12);
+    let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=11");
+    let mut watch = Lines::open(&server, &uri).await;
+    assert_eq!(
+        (watch.code, watch.rest().await),
+        (
+            200,
+            vec!["ERROR 410 too old resource version: 11 (12)".to_owned()]
+        )
+    );
+    let strict = ApiServer::builder()
+        .first_revision(6)
+        .expired_watch(ExpiredWatch::Response)
+        .start();
+    create(&strict, &config_map("a"));
+    strict.compact(11);
+    let answer = get(&strict, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=10")).await;
+    assert_eq!(
+        (answer.code, answer.json()["reason"].as_str()),
+        (410, Some("Expired"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn watch_options_are_validated_in_the_words_of_upstream() {
+    let uri = format!("{CONFIG_MAPS}?watch=1&sendInitialEvents=true");
+    let message = "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents \
+                   requires setting resourceVersionMatch to NotOlderThan";
+    check_refused(&server(), http::Method::GET, &uri, Value::Null, 422, message).await;
+    let old = ApiServer::builder().watch_list(WatchList::Off).start();
+    let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is \
+                   forbidden for watch unless the WatchList feature gate is enabled";
+    let uri = format!("{uri}&resourceVersionMatch=NotOlderThan");
+    check_refused(&old, http::Method::GET, &uri, Value::Null, 422, message).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_watches_and_dropping_the_server_end_the_streams() {
+    let server = server();
+    let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10");
+    let mut first = Lines::open(&server, &uri).await;
+    server.close_watches();
+    assert_eq!(first.next().await, None);
+    let mut second = Lines::open(&server, &uri).await;
+    drop(server);
+    assert_eq!(second.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_that_falls_too_far_behind_is_closed() {
+    let server = ApiServer::builder().first_revision(6).watch_buffer(2).start();
+    let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=10")).await;
+    for name in ["a", "b", "c"] {
+        create(&server, &config_map(name));
+    }
+    assert_eq!(watch.next().await, None);
+}
