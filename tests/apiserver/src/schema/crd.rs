@@ -7,62 +7,69 @@ use serde_json::Value;
 use super::{FREE, Granularity, ListKey, ListRule, Origin, Others, PLAIN, Schema, Type, TypeId, table};
 
 pub(super) fn convert(open_api: Option<&Value>) -> Schema {
-    // Built-in types come first, for the metadata every object has.
-    let mut types = table::types();
+    let (types, object_meta) = table::object_meta();
+    let mut conversion = Conversion { types, object_meta };
     let mut root = match open_api {
-        Some(schema) => object_or_list(schema, &mut types),
-        None => types[FREE].clone(),
+        Some(schema) => conversion.convert(schema),
+        None => conversion.types[FREE].clone(),
     };
     // Whatever the definition says about metadata, it is the metadata of every object.
-    root.fields.insert("metadata".to_owned(), table::object_meta());
+    root.fields.insert("metadata".to_owned(), object_meta);
     for field in ["apiVersion", "kind"] {
         root.fields.insert(field.to_owned(), PLAIN);
     }
-    let root_id = types.len();
-    types.push(root);
+    let root = conversion.add(root);
     Schema {
-        types: Arc::new(types),
-        root: root_id,
+        types: Arc::new(conversion.types),
+        root,
         origin: Origin::Custom,
     }
 }
 
-fn add(schema: &Value, types: &mut Vec<Type>) -> TypeId {
-    let kind = object_or_list(schema, types);
-    types.push(kind);
-    types.len() - 1
+struct Conversion {
+    types: Vec<Type>,
+    object_meta: TypeId,
 }
 
-/// Recursion is as deep as the schema; its text was parsed with serde_json's limit of 128 levels.
-fn object_or_list(schema: &Value, types: &mut Vec<Type>) -> Type {
-    let mut kind = Type::plain();
-    let is = |name: &str| schema[name].as_bool() == Some(true);
-    if let Some(properties) = schema["properties"].as_object() {
-        for (name, property) in properties {
-            let id = add(property, types);
-            kind.fields.insert(name.clone(), id);
+impl Conversion {
+    fn add(&mut self, kind: Type) -> TypeId {
+        self.types.push(kind);
+        self.types.len() - 1
+    }
+
+    fn convert_and_add(&mut self, schema: &Value) -> TypeId {
+        let kind = self.convert(schema);
+        self.add(kind)
+    }
+
+    /// Recursion is as deep as the schema; its text was parsed with serde_json's limit of 128 levels.
+    fn convert(&mut self, schema: &Value) -> Type {
+        let mut kind = Type::plain();
+        let is = |name: &str| schema[name].as_bool() == Some(true);
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            kind.fields.insert(name.clone(), self.convert_and_add(property));
         }
+        if is("x-kubernetes-preserve-unknown-fields") {
+            kind.others = Others::Entries(FREE);
+        } else if schema["additionalProperties"].is_object() {
+            kind.others = Others::Entries(self.convert_and_add(&schema["additionalProperties"]));
+        }
+        if is("x-kubernetes-embedded-resource") {
+            kind.fields.insert("metadata".to_owned(), self.object_meta);
+        }
+        if schema["x-kubernetes-map-type"] == "atomic" {
+            kind.object = Granularity::Atomic;
+        }
+        if schema["items"].is_object() {
+            kind.item = self.convert_and_add(&schema["items"]);
+        }
+        kind.list = match schema["x-kubernetes-list-type"].as_str() {
+            Some("set") => ListRule::Set,
+            Some("map") => ListRule::Keyed(list_keys(schema)),
+            _ => ListRule::Atomic,
+        };
+        kind
     }
-    if is("x-kubernetes-preserve-unknown-fields") {
-        kind.others = Others::Entries(FREE);
-    } else if schema["additionalProperties"].is_object() {
-        kind.others = Others::Entries(add(&schema["additionalProperties"], types));
-    }
-    if is("x-kubernetes-embedded-resource") {
-        kind.fields.insert("metadata".to_owned(), table::object_meta());
-    }
-    if schema["x-kubernetes-map-type"] == "atomic" {
-        kind.object = Granularity::Atomic;
-    }
-    if schema["items"].is_object() {
-        kind.item = add(&schema["items"], types);
-    }
-    kind.list = match schema["x-kubernetes-list-type"].as_str() {
-        Some("set") => ListRule::Set,
-        Some("map") => ListRule::Keyed(list_keys(schema)),
-        _ => ListRule::Atomic,
-    };
-    kind
 }
 
 fn list_keys(schema: &Value) -> Vec<ListKey> {

@@ -18,14 +18,48 @@ pub(super) fn find(api_version: &str, kind: &str) -> Option<Schema> {
     })
 }
 
-/// A copy of all built-in types, to build further ones on.
-pub(super) fn types() -> Vec<Type> {
-    TABLE.types.to_vec()
+/// The types of `ObjectMeta` alone, to build the schema of a custom kind on, and where it is among them.
+pub(super) fn object_meta() -> (Vec<Type>, TypeId) {
+    static OBJECT_META: LazyLock<(Vec<Type>, TypeId)> = LazyLock::new(|| {
+        let mut copies = Copies {
+            types: Type::common(),
+            places: HashMap::new(),
+        };
+        let root = copies.add(TABLE.object_meta);
+        (copies.types, root)
+    });
+    OBJECT_META.clone()
 }
 
-/// Where `ObjectMeta` is among [`types`].
-pub(super) fn object_meta() -> TypeId {
-    TABLE.object_meta
+/// A part of the table under construction.
+struct Copies {
+    types: Vec<Type>,
+    places: HashMap<TypeId, TypeId>,
+}
+
+impl Copies {
+    /// Copies a type with everything below it, once.
+    fn add(&mut self, id: TypeId) -> TypeId {
+        if id <= OPAQUE {
+            return id;
+        }
+        if let Some(place) = self.places.get(&id) {
+            return *place;
+        }
+        let place = self.types.len();
+        self.places.insert(id, place);
+        self.types.push(Type::plain());
+        let mut copy = TABLE.types[id].clone();
+        for field in copy.fields.values_mut() {
+            *field = self.add(*field);
+        }
+        if let Others::Entries(entry) = copy.others {
+            copy.others = Others::Entries(self.add(entry));
+        }
+        copy.item = self.add(copy.item);
+        self.types[place] = copy;
+        place
+    }
 }
 
 struct Table {
