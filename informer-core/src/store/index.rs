@@ -167,7 +167,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.current().get(value)
+        self.read(|data| data.objects(value))
     }
 
     /// The keys of the objects with this value.
@@ -175,12 +175,12 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.current().keys(value)
+        self.read(|data| data.keys(value))
     }
 
     /// The values that at least one object has, in order, each once.
     pub fn values(&self) -> Vec<V> {
-        self.current().values()
+        self.read(IndexData::distinct)
     }
 
     /// The number of objects with this value.
@@ -188,28 +188,40 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.current().len(value)
+        self.read(|data| data.count(value))
     }
 
     /// Whether no object has any value.
     pub fn is_empty(&self) -> bool {
-        self.current().is_empty()
+        self.read(IndexData::is_empty)
     }
 
     /// The index as it is now, to ask several questions of one moment.
     pub fn current(&self) -> IndexView<K, V> {
-        self.at(&self.shared.current.load())
+        self.at(self.shared.current.load_full())
     }
 
-    pub(super) fn at(&self, state: &State<K>) -> IndexView<K, V> {
+    pub(super) fn at(&self, state: Arc<State<K>>) -> IndexView<K, V> {
+        match self.position(&state) {
+            Some(at) => IndexView::stored(state, at),
+            None => IndexView::built(IndexData::build(&self.source, &state.objects)),
+        }
+    }
+
+    fn read<R>(&self, read: impl FnOnce(&IndexData<K, V>) -> R) -> R {
+        let state = self.shared.current.load();
         let data = state
             .indexes
             .iter()
             .find_map(|index| IndexData::of(&**index, &self.source));
-        IndexView::new(
-            data.cloned()
-                .unwrap_or_else(|| IndexData::build(&self.source, &state.objects)),
-        )
+        read(data.expect("a handle is given out after its index is in the store, and none is ever taken out"))
+    }
+
+    fn position(&self, state: &State<K>) -> Option<usize> {
+        state
+            .indexes
+            .iter()
+            .position(|index| IndexData::of(&**index, &self.source).is_some())
     }
 }
 

@@ -148,7 +148,7 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
     /// If the snapshot was taken before the index was added (or from another store) the index is computed here and
     /// now, which costs a pass over all objects.
     pub fn index<V: IndexValue>(&self, index: &Index<K, V>) -> IndexView<K, V> {
-        index.at(&self.0)
+        index.at(self.0.clone())
     }
 
     /// Whether the two snapshots are of one commit.

@@ -1,10 +1,12 @@
 //! The contents of one index at one snapshot, and how a change of an object moves it.
 
 use std::any::Any;
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use super::function::IndexSource;
 use super::{IndexName, IndexStatus, IndexValue};
+use crate::key::ObjectKey;
 use crate::store::key_ref::KeyRef;
 use crate::store::slot::Slot;
 use crate::store::state::Objects;
@@ -25,12 +27,12 @@ pub(in crate::store) trait AnyIndex<K>: Any + Send + Sync {
 }
 
 /// The objects themselves, by value and then by key: a list by index reads no other tree.
-type Postings<K, V> = Tree<Plain<V>, Tree<Packed, Slot<K>>>;
+type Postings<K, V> = Tree<Plain<V>, Objects<K>>;
 
 /// One index at one snapshot.
 pub(in crate::store) struct IndexData<K, V> {
     source: Arc<IndexSource<K, V>>,
-    pub(super) postings: Postings<K, V>,
+    postings: Postings<K, V>,
     /// The objects the function failed for: they have no values, whatever the function says later.
     failed: Tree<Packed, ()>,
 }
@@ -110,11 +112,62 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
     /// Takes one object out of every set. Only for a function that answers differently from one call to the next:
     /// then its answer does not say where the object is.
     fn purge(&mut self, key: KeyRef<'_>) {
-        let holds = |(value, set): (&V, &Tree<Packed, Slot<K>>)| set.get(key).map(|_| value.clone());
+        let holds = |(value, set): (&V, &Objects<K>)| set.get(key).map(|_| value.clone());
         let values: Vec<V> = self.postings.iter().filter_map(holds).collect();
         for value in values {
             self.take(&value, key);
         }
+    }
+}
+
+// Reading.
+impl<K, V: IndexValue> IndexData<K, V> {
+    /// The objects with this value.
+    pub(super) fn set<Q: Ord + ?Sized>(&self, value: &Q) -> Option<&Objects<K>>
+    where
+        V: Borrow<Q>,
+    {
+        self.postings.get_by(|values| values.find_borrowed(value))
+    }
+
+    pub(super) fn objects<Q: Ord + ?Sized>(&self, value: &Q) -> Vec<Arc<K>>
+    where
+        V: Borrow<Q>,
+    {
+        let mut objects = Vec::with_capacity(self.count(value));
+        objects.extend(
+            self.set(value)
+                .into_iter()
+                .flat_map(Tree::iter)
+                .map(|(_, slot)| slot.get()),
+        );
+        objects
+    }
+
+    pub(super) fn keys<Q: Ord + ?Sized>(&self, value: &Q) -> Vec<ObjectKey>
+    where
+        V: Borrow<Q>,
+    {
+        let mut keys: Vec<ObjectKey> = Vec::with_capacity(self.count(value));
+        for (key, _) in self.set(value).into_iter().flat_map(Tree::iter) {
+            keys.push(key.to_key_sharing(keys.last()));
+        }
+        keys
+    }
+
+    pub(super) fn count<Q: Ord + ?Sized>(&self, value: &Q) -> usize
+    where
+        V: Borrow<Q>,
+    {
+        self.set(value).map_or(0, Tree::len)
+    }
+
+    pub(super) fn distinct(&self) -> Vec<V> {
+        self.postings.iter().map(|(value, _)| value.clone()).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.postings.is_empty()
     }
 }
 

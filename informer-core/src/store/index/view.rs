@@ -8,22 +8,38 @@ use super::IndexValue;
 use super::data::IndexData;
 use crate::key::ObjectKey;
 use crate::store::key_ref::KeyRef;
-use crate::store::slot::{ObjectRef, Slot};
-use crate::store::tree::{Packed, Tree};
+use crate::store::slot::ObjectRef;
+use crate::store::state::State;
+use crate::store::tree::Tree;
 
-/// One index at one snapshot. It never changes; objects come ordered by namespace, then name.
-pub struct IndexView<K, V>(IndexData<K, V>);
+/// One index at one snapshot, which it keeps alive. It never changes; objects come ordered by namespace, then name.
+pub struct IndexView<K, V>(Place<K, V>);
+
+/// Where the index is.
+enum Place<K, V> {
+    /// In a snapshot. The whole snapshot is held, so that the store knows of this reader and drops it itself.
+    Stored { state: Arc<State<K>>, at: usize },
+    /// Computed for a snapshot that does not have it.
+    Built(Arc<IndexData<K, V>>),
+}
 
 impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
-    pub(super) fn new(data: IndexData<K, V>) -> Self {
-        Self(data)
+    /// The index at a position of the snapshot, where it is known to be of these types.
+    pub(super) fn stored(state: Arc<State<K>>, at: usize) -> Self {
+        Self(Place::Stored { state, at })
     }
 
-    fn set<Q: Ord + ?Sized>(&self, value: &Q) -> Option<&Tree<Packed, Slot<K>>>
-    where
-        V: Borrow<Q>,
-    {
-        self.0.postings.get_by(|values| values.find_borrowed(value))
+    pub(super) fn built(data: IndexData<K, V>) -> Self {
+        Self(Place::Built(Arc::new(data)))
+    }
+
+    fn data(&self) -> &IndexData<K, V> {
+        match &self.0 {
+            Place::Stored { state, at } => {
+                IndexData::typed(&*state.indexes[*at]).expect("the position was found by these types")
+            }
+            Place::Built(data) => data,
+        }
     }
 
     /// The objects with this value.
@@ -31,7 +47,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.iter(value).map(|(_, object)| object.clone()).collect()
+        self.data().objects(value)
     }
 
     /// The keys of the objects with this value.
@@ -39,7 +55,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.iter(value).map(|(key, _)| key.to_key()).collect()
+        self.data().keys(value)
     }
 
     /// The objects with this value and their keys, without a reference count touched.
@@ -47,14 +63,15 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.set(value)
-            .into_iter()
-            .flat_map(|set| set.iter().map(|(key, slot)| (key, slot.peek())))
+        let set = self.data().set(value);
+        set.into_iter()
+            .flat_map(Tree::iter)
+            .map(|(key, slot)| (key, slot.peek()))
     }
 
     /// The values that at least one object has, in order, each once.
     pub fn values(&self) -> Vec<V> {
-        self.0.postings.iter().map(|(value, _)| value.clone()).collect()
+        self.data().distinct()
     }
 
     /// The number of objects with this value.
@@ -62,18 +79,24 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.set(value).map_or(0, Tree::len)
+        self.data().count(value)
     }
 
     /// Whether no object has any value.
     pub fn is_empty(&self) -> bool {
-        self.0.postings.is_empty()
+        self.data().is_empty()
     }
 }
 
 impl<K, V> Clone for IndexView<K, V> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self(match &self.0 {
+            Place::Stored { state, at } => Place::Stored {
+                state: state.clone(),
+                at: *at,
+            },
+            Place::Built(data) => Place::Built(data.clone()),
+        })
     }
 }
 
