@@ -138,3 +138,12 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()
 }
+
+/// The integration tests run this for longer; here it keeps the targets and their corpus in step with the code.
+#[test]
+fn the_fuzz_targets_hold_on_their_corpus() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus");
+    if corpus.exists() {
+        assert!(fuzzing::run_seeded(&corpus, 1, 500) > 2_000);
+    }
+}

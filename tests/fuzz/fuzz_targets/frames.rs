@@ -1,0 +1,5 @@
+//! Fuzzes watch frames.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| informer_core::source::fuzzing::frames(input));

@@ -1,0 +1,5 @@
+//! Fuzzes keys and versions.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| informer_core::source::fuzzing::key_parser(input));
