@@ -21,7 +21,7 @@ HEADER = """\
 # How built-in types merge. Written by generate.py beside this file; do not edit.
 #
 # A type is a line `name`, or `name is <apiVersion> <kind>` for a kind, followed by its fields, indented.
-# `name atomic` is a type that is replaced as a whole. A field that is not listed is plain: maps in it merge
+# `name atomic` is a type that is applied as a whole. A field that is not listed is plain: maps in it merge
 # key by key, lists in it are replaced. The words after a field:
 #   struct T       an object of type T               map T          a map whose values are of type T
 #   list T         a list of T (`-`: of scalars)     any            free-form, merged key by key
