@@ -16,8 +16,6 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// What an apply needs to know beside the object and the configuration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Apply<'a> {
-    /// The `apiVersion` of the endpoint.
-    pub(crate) api_version: &'a str,
     /// The kind of the endpoint.
     pub(crate) kind: &'a str,
     /// Who applies; `fieldManager` is required for an apply.
@@ -38,7 +36,7 @@ pub(crate) enum OnConflict {
 
 /// Applies a configuration and returns the object to store, with its `managedFields`.
 ///
-/// Without a live object the result is the object to create. Fields that this manager applied before and leaves out now
+/// Without a live object the result is the object to create; a live object may leave out `apiVersion` and `kind`. Fields that this manager applied before and leaves out now
 /// are removed, unless somebody else owns them. If the result equals the live object the apply changed nothing, and
 /// there is nothing to write. `kubectl apply --server-side` on an object that client-side apply made takes its fields
 /// over from the last-applied annotation, as on a real server.
@@ -49,7 +47,6 @@ pub(crate) fn apply(
     request: &Apply<'_>,
 ) -> Result<Value, PatchError> {
     check(config, request)?;
-    let empty = json!({"apiVersion": request.api_version, "kind": request.kind});
     let rules = schema.root();
     let config_error = |error: String| {
         let text = format!(
@@ -62,8 +59,12 @@ pub(crate) fn apply(
     let config = restrict(config, request.write.part);
 
     let mut managers = live.and_then(Managers::decode).unwrap_or_default();
-    let mut before = live.unwrap_or(&empty).clone();
+    let mut before = live.cloned().unwrap_or_else(|| Value::Object(Map::new()));
     set_managed_fields(&mut before, None);
+    if let Some(fields) = before.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), request.write.api_version.into());
+        fields.insert("kind".to_owned(), request.kind.into());
+    }
     if managers.is_empty() && live.is_some() {
         let unknown = Write {
             manager: "before-first-apply",
@@ -80,7 +81,7 @@ pub(crate) fn apply(
     };
     let (mut object, managers) = match attempt.run(managers.clone(), request.on_conflict) {
         Err(Failure::Conflicts(conflicts)) if request.write.manager == "kubectl" => {
-            let allowed = last_applied_fields(&before, request.api_version, rules).unwrap_or_default();
+            let allowed = last_applied_fields(&before, request.write.api_version, rules).unwrap_or_default();
             let remaining: Vec<Conflict> = conflicts
                 .into_iter()
                 .filter(|conflict| !allowed.contains_path(&conflict.path))
@@ -107,7 +108,7 @@ fn check(config: &Value, request: &Apply<'_>) -> Result<(), PatchError> {
     if !config.is_object() {
         return bad("error decoding patch: the configuration is not an object".to_owned());
     }
-    if config["apiVersion"] != request.api_version || config["kind"] != request.kind {
+    if config["apiVersion"] != request.write.api_version || config["kind"] != request.kind {
         return bad(format!("invalid object type: {}", describe_type(config)));
     }
     if config
@@ -222,10 +223,8 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn run(&self, mut managers: Managers, on_conflict: OnConflict) -> Result<(Value, Managers), Failure> {
-        let Apply {
-            api_version, write, ..
-        } = *self.request;
-        let id = ManagerId::new(write.manager, Operation::Apply, api_version, write.part);
+        let write = self.request.write;
+        let id = ManagerId::new(write.manager, Operation::Apply, write.api_version, write.part);
         let merged = merge(self.live, self.config, self.rules)
             .map_err(|error| Failure::Malformed(format!("failed to merge config: {error}")))?
             .unwrap_or_else(|| Value::Object(Map::new()));
@@ -236,7 +235,7 @@ impl Attempt<'_> {
             id.clone(),
             Entry {
                 fields,
-                api_version: api_version.to_owned(),
+                api_version: write.api_version.to_owned(),
                 time,
             },
         );

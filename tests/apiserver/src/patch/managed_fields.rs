@@ -15,6 +15,8 @@ use crate::schema::Schema;
 pub(crate) struct Write<'a> {
     /// The name of the writer: the parameter `fieldManager`, or what [`manager_of`] makes of the User-Agent.
     pub(crate) manager: &'a str,
+    /// The `apiVersion` of the endpoint.
+    pub(crate) api_version: &'a str,
     /// The part of the object that the endpoint writes.
     pub(crate) part: Part,
     /// The time in RFC 3339 form with whole seconds, in UTC.
@@ -62,7 +64,8 @@ pub(crate) fn manager_of(user_agent: &str) -> String {
 /// `live` is what was stored before (`None` for a create) and `new` what is about to be stored, after everything that
 /// the server itself changes about it. Fields that changed belong to the writer from now on and to nobody else; if
 /// nothing changed, nothing is recorded. `new` may bring its own `managedFields`: an empty list resets them, and
-/// ownership is then tracked again from the next apply on; none at all keeps those of `live`.
+/// ownership is then tracked again from the next apply on; none at all keeps those of `live`. Both objects may leave out
+/// `apiVersion` and `kind`.
 ///
 /// At most ten managers that update are kept; older ones are folded into `ancient-changes`.
 pub(crate) fn record_update(schema: &Schema, live: Option<&Value>, new: &Value, write: &Write<'_>) -> Value {
@@ -270,7 +273,7 @@ impl Managers {
         if taken.is_empty() {
             return;
         }
-        let api_version = new["apiVersion"].as_str().unwrap_or_default();
+        let api_version = write.api_version;
         let id = ManagerId::new(write.manager, Operation::Update, api_version, write.part);
         let entry = self.0.entry(id).or_insert_with(|| Entry {
             fields: FieldSet::default(),

@@ -78,6 +78,7 @@ impl Story {
         let time = self.time();
         let write = Write {
             manager,
+            api_version: self.api_version,
             part: Part::Whole,
             time: &time,
         };
@@ -92,6 +93,7 @@ impl Story {
         let new = merge_patch(live, &patch).expect("the patch is an object");
         let write = Write {
             manager,
+            api_version: self.api_version,
             part,
             time: &time,
         };
@@ -109,10 +111,10 @@ impl Story {
         let time = self.time();
         let config = self.typed(config);
         let request = Apply {
-            api_version: self.api_version,
             kind: self.kind,
             write: Write {
                 manager,
+                api_version: self.api_version,
                 part,
                 time: &time,
             },

@@ -250,11 +250,11 @@ fn another_kind_than_that_of_the_endpoint_is_refused() {
         let schema = crate::schema::Schema::builtin("v1", "ConfigMap").expect("a built-in kind");
         let write = super::Write {
             manager: "one",
+            api_version: "v1",
             part: Part::Whole,
             time: "2026-01-01T00:00:00Z",
         };
         let request = super::Apply {
-            api_version: "v1",
             kind: "ConfigMap",
             write,
             on_conflict: OnConflict::Refuse,
