@@ -28,7 +28,7 @@ enum Origin {
 }
 
 impl Schema {
-    /// The schema of a built-in kind, or `None` if Kubernetes 1.37 has no such kind.
+    /// The schema of a built-in kind, or `None` if Kubernetes 1.37 has no such kind in any version of the group.
     pub(crate) fn builtin(api_version: &str, kind: &str) -> Option<Schema> {
         table::find(api_version, kind)
     }
@@ -301,6 +301,7 @@ mod tests {
     fn unknown_kinds_have_no_built_in_schema() {
         assert!(Schema::builtin("example.com/v1", "Widget").is_none());
         assert!(Schema::builtin("v1", "Deployment").is_none());
+        assert!(Schema::builtin("apps/v1beta1", "Deployment").is_some());
     }
 
     #[test]

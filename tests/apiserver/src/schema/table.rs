@@ -1,6 +1,6 @@
 //! The schemas of built-in kinds, read once from the checked-in table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use super::{
@@ -10,7 +10,18 @@ use super::{
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(include_str!("table.txt")));
 
 pub(super) fn find(api_version: &str, kind: &str) -> Option<Schema> {
-    let root = *TABLE.kinds.get(&(api_version, kind))?;
+    let group = |version: &str| version.split_once('/').map(|(group, _)| group.to_owned());
+    let exact = TABLE.kinds.get(&(api_version, kind));
+    // A version that came or went with another release is close enough to the one that this release has.
+    let similar = |version: &str, other: &str| other == kind && group(version) == group(api_version);
+    let other = || {
+        TABLE
+            .kinds
+            .iter()
+            .find(|((version, other), _)| similar(version, other))
+            .map(|(_, root)| root)
+    };
+    let root = *exact.or_else(other)?;
     Some(Schema {
         types: Arc::clone(&TABLE.types),
         root,
@@ -64,7 +75,7 @@ impl Copies {
 
 struct Table {
     types: Arc<Vec<Type>>,
-    kinds: HashMap<(&'static str, &'static str), TypeId>,
+    kinds: BTreeMap<(&'static str, &'static str), TypeId>,
     object_meta: TypeId,
 }
 
@@ -76,7 +87,7 @@ impl Table {
         };
         let mut types = Type::common();
         let mut names = HashMap::new();
-        let mut kinds = HashMap::new();
+        let mut kinds = BTreeMap::new();
         // Types refer to each other in any order, so all get their place first.
         for header in lines().filter(|line| !line.starts_with(' ')) {
             let words: Vec<&str> = header.split(' ').collect();
