@@ -57,9 +57,7 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
 
     /// All objects, ordered by namespace, then name.
     pub fn list(&self) -> Vec<Arc<K>> {
-        let mut objects = Vec::with_capacity(self.len());
-        objects.extend(self.0.objects.iter().map(|(_, slot)| slot.get()));
-        objects
+        objects(self.0.objects.iter(), self.len(), |_| true)
     }
 
     /// The objects of one namespace, ordered by name.
@@ -155,6 +153,19 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+}
+
+/// The objects of a walk as far as their keys are inside.
+pub(super) fn objects<'a, K>(
+    mut entries: tree::Iter<'a, Packed, Slot<K>>,
+    expected: usize,
+    inside: impl Fn(KeyRef<'a>) -> bool,
+) -> Vec<Arc<K>> {
+    let mut objects = Vec::with_capacity(expected);
+    while let Some(slots) = entries.next_slice(&inside) {
+        objects.extend(slots.iter().map(Slot::get));
+    }
+    objects
 }
 
 impl<K> Clone for Snapshot<K> {

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use super::function::IndexSource;
 use super::{IndexName, IndexStatus, IndexValue};
 use crate::key::ObjectKey;
+use crate::mutant;
 use crate::store::key_ref::KeyRef;
 use crate::store::slot::Slot;
+use crate::store::snapshot::objects;
 use crate::store::state::Objects;
 use crate::store::tree::{Change, Packed, Plain, Tree, diff};
 
@@ -134,14 +136,9 @@ impl<K, V: IndexValue> IndexData<K, V> {
     where
         V: Borrow<Q>,
     {
-        let mut objects = Vec::with_capacity(self.count(value));
-        objects.extend(
-            self.set(value)
-                .into_iter()
-                .flat_map(Tree::iter)
-                .map(|(_, slot)| slot.get()),
-        );
-        objects
+        self.set(value)
+            .map(|set| objects(set.iter(), set.len(), |_| true))
+            .unwrap_or_default()
     }
 
     pub(super) fn keys<Q: Ord + ?Sized>(&self, value: &Q) -> Vec<ObjectKey>
@@ -182,6 +179,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
 
     fn apply(&mut self, key: KeyRef<'_>, old: Option<&Slot<K>>, new: Option<&Slot<K>>) {
         let before = match old {
+            _ if mutant::is("I6") => Ok(Vec::new()),
             Some(old) if self.failed.get(key).is_none() => self.source.values(&old.peek()),
             _ => Ok(Vec::new()),
         };

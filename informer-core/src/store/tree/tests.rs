@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::node::{FAN_OUT, Node};
 use super::*;
 use crate::key::ObjectKey;
+use crate::store::key_ref::KeyRef;
 
 type Names = Tree<Packed, u32>;
 type Model = BTreeMap<ObjectKey, u32>;
@@ -105,6 +106,19 @@ fn check(tree: &Names, model: &Model) {
             model.range(&key..).next().map(|(key, _)| key),
             "from {key}"
         );
+    }
+    for namespace in ["", "a", "a\0b", "web", "zzz"] {
+        let inside = |key: KeyRef<'_>| key.namespace().unwrap_or_default() == namespace;
+        let mut walk = tree.iter_from(KeyRef::start_of(namespace));
+        let slices: Vec<u32> = std::iter::from_fn(|| walk.next_slice(inside))
+            .flatten()
+            .copied()
+            .collect();
+        let expected = model
+            .iter()
+            .filter(|(key, _)| inside((*key).into()))
+            .map(|(_, value)| *value);
+        assert_eq!(slices, expected.collect::<Vec<u32>>(), "{namespace}");
     }
     if let Some(root) = &tree.root {
         check_node(root);
