@@ -1,1 +1,16 @@
 //! The one integration binary of the workspace.
+
+mod fifo;
+mod guarantees;
+mod handlers;
+mod handlers_sync;
+mod queue;
+mod queue_bounds;
+mod queue_commit;
+mod queue_support;
+mod reflector;
+mod reflector_cancel;
+mod reflector_pages;
+mod reflector_retry;
+mod reflector_watch_list;
+mod scripted;

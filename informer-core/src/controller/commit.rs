@@ -109,6 +109,13 @@ impl<K: Object> Core<K> {
             (0, false) => Missing::RemoveExcept(unusable),
             (_, _) => Missing::Keep,
         };
+        if mutant::is("I5") {
+            // A replacement in two steps: first everything goes, then the new objects come.
+            let mut half = self.writer.begin();
+            let _ = half.replace(&scope, Vec::new(), Missing::Remove);
+            half.publish();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         let mut commit = self.writer.begin();
         let replacement = commit.replace(&scope, items, missing);
         for (key, reason) in reasons {

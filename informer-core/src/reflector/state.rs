@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::InitialState;
+use crate::mutant;
 use crate::resource_version::ResourceVersion;
 use crate::source::{ListFrom, SourceError, WatchListFrom, WatchListSupport};
 use crate::status::{State, WatchListVerdict};
@@ -201,6 +202,9 @@ impl Memory {
 
     /// An ordered version was seen in a watch.
     pub(super) fn observe(&mut self, version: &ResourceVersion) {
+        if mutant::is("I11") {
+            return;
+        }
         if self.last.as_ref().is_none_or(|last| !version.is_older_than(last)) {
             self.last = Some(version.clone());
         }
@@ -260,9 +264,7 @@ impl Memory {
             ListFailure::Failed(error) if error.is_connection_refused() || error.is_too_many_requests() => {
                 self.again(error)
             }
-            ListFailure::Failed(error)
-                if by_watch_list && is_client_error(&error) && !error.is_unauthorized() =>
-            {
+            ListFailure::Failed(error) if by_watch_list && error.is_watch_list_refused() => {
                 self.refuse_watch_list(error.to_string(), None)
             }
             ListFailure::Failed(error) => {
@@ -327,7 +329,9 @@ impl Memory {
                 self.again(error)
             }
             EndReason::Failed(error) if error.is_forbidden() || error.is_not_found() => self.refused(error),
-            EndReason::Failed(error) if error.is_expired() => self.again(error),
+            EndReason::Failed(error) if error.is_expired() || is_storage_read_error(&error) => {
+                self.again(error)
+            }
             EndReason::Failed(error) if error.is_too_large_version() => {
                 self.continuity = Continuity::Lost;
                 self.again(error)
@@ -382,11 +386,12 @@ impl Memory {
     }
 }
 
-/// Whether the server holds the request itself to be wrong (4xx).
-fn is_client_error(error: &SourceError) -> bool {
+/// Whether the server could not read an object in its own storage. In a watch that is how the forced deletion of a corrupt
+/// object is told, without its name: only the whole state says which one is gone.
+fn is_storage_read_error(error: &SourceError) -> bool {
     error
         .status()
-        .is_some_and(|status| (400..500).contains(&status.code))
+        .is_some_and(|status| status.reason == "StorageReadError")
 }
 
 #[cfg(test)]

@@ -16,6 +16,24 @@ enum Flow {
     End(EndReason),
 }
 
+/// Whether the events of a watch come in the order of their versions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    ByVersion,
+    /// Not yet: a watch from "0" opens with the state, as additions in no order (upstream's rule R16).
+    SyntheticAdditions,
+}
+
+impl Order {
+    fn of_watch_after(version: &ResourceVersion) -> Self {
+        if *version == ResourceVersion::new("0") {
+            Self::SyntheticAdditions
+        } else {
+            Self::ByVersion
+        }
+    }
+}
+
 impl<K: Object> Reflector<K> {
     pub(super) async fn watch(&mut self, from: ResourceVersion) -> Step {
         let request = WatchRequest {
@@ -44,13 +62,17 @@ impl<K: Object> Reflector<K> {
         deadline: Instant,
     ) -> Step {
         self.reporter.live();
+        let mut order = Order::of_watch_after(&from);
         let opened = Instant::now();
         let mut events = 0;
         let reason = loop {
             match timeout_at(deadline, stream.next()).await {
                 Ok(Some(Ok(event))) => {
                     events += 1;
-                    if let Flow::End(reason) = self.apply(event).await? {
+                    if !matches!(event, WatchEvent::Added(_)) {
+                        order = Order::ByVersion;
+                    }
+                    if let Flow::End(reason) = self.apply(event, order).await? {
                         break reason;
                     }
                 }
@@ -75,7 +97,7 @@ impl<K: Object> Reflector<K> {
     }
 
     /// Queues one event, waiting while the queue is full, and only then counts its version as seen.
-    async fn apply(&mut self, event: WatchEvent<K>) -> Result<Flow, Closed> {
+    async fn apply(&mut self, event: WatchEvent<K>, order: Order) -> Result<Flow, Closed> {
         let version = match event {
             WatchEvent::Added(object) => {
                 let version = ResourceVersion::of(object.meta());
@@ -109,6 +131,7 @@ impl<K: Object> Reflector<K> {
             }
             WatchEvent::Unknown => None,
         };
+        let version = version.filter(|_| order == Order::ByVersion);
         self.reporter.event(version.as_ref());
         if let Some(version) = &version {
             self.memory.observe(version);

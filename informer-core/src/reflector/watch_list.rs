@@ -5,8 +5,9 @@ use tokio::time::{Instant, timeout};
 
 use super::state::{ListFailure, Phase};
 use super::{Reflector, Step};
-use crate::delta::ReplaceBuilder;
+use crate::delta::{ReplaceBuilder, Rewind};
 use crate::key::ObjectKey;
+use crate::mutant;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::source::{
@@ -34,7 +35,12 @@ impl<K: Object> Reflector<K> {
         };
         let version = match self.read_initial(&mut stream, &mut builder).await {
             Ok(version) => version,
-            Err(failure) => return Ok(self.list_failed(&phase, failure)),
+            Err(failure) => {
+                if mutant::is("I4") {
+                    self.queue.replace_all(builder.finish(ResourceVersion::new("1"), Rewind::No)).await?;
+                }
+                return Ok(self.list_failed(&phase, failure));
+            }
         };
         let rewind = match self.judge(&version, newest) {
             Ok(rewind) => rewind,

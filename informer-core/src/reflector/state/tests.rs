@@ -1,1 +1,446 @@
-//! Tests.
+//! Every decision of the reflector as a table: what happened, and what is asked next.
+
+use super::*;
+use crate::source::ServerStatus;
+
+/// A memory that has seen this version, if any.
+fn memory(mode: InitialState, last: Option<&str>) -> Memory {
+    let mut memory = Memory::new(mode, WatchListSupport::Unknown);
+    if let Some(version) = last {
+        memory.listed(version.into());
+    }
+    memory
+}
+
+fn answer(code: u16) -> SourceError {
+    SourceError::Status {
+        status: ServerStatus {
+            code,
+            ..ServerStatus::default()
+        },
+    }
+}
+
+fn reason(code: u16, reason: &str) -> SourceError {
+    SourceError::Status {
+        status: ServerStatus {
+            code,
+            reason: reason.to_owned(),
+            ..ServerStatus::default()
+        },
+    }
+}
+
+fn too_large() -> SourceError {
+    SourceError::Status {
+        status: ServerStatus {
+            code: 504,
+            message: "Too large resource version: 9, current: 3".to_owned(),
+            ..ServerStatus::default()
+        },
+    }
+}
+
+fn retry_after(seconds: u64) -> SourceError {
+    SourceError::Status {
+        status: ServerStatus {
+            code: 429,
+            retry_after: Some(Duration::from_secs(seconds)),
+            ..ServerStatus::default()
+        },
+    }
+}
+
+fn connect() -> SourceError {
+    SourceError::Connect("refused".to_owned())
+}
+
+fn transport() -> SourceError {
+    SourceError::Transport("reset".to_owned())
+}
+
+/// A phase on one line, as the tables have it.
+fn show_phase(phase: &Phase) -> String {
+    match phase {
+        Phase::WatchList {
+            from: WatchListFrom::MostRecent,
+        } => "watch-list newest".to_owned(),
+        Phase::WatchList {
+            from: WatchListFrom::NotOlderThan(version),
+        } => format!("watch-list >={version}"),
+        Phase::List {
+            from: ListFrom::MostRecent,
+        } => "list newest".to_owned(),
+        Phase::List {
+            from: ListFrom::AnyCached,
+        } => "list any".to_owned(),
+        Phase::List {
+            from: ListFrom::NotOlderThan(version),
+        } => format!("list >={version}"),
+        Phase::List {
+            from: ListFrom::Exactly(version),
+        } => format!("list ={version}"),
+        Phase::Watch { from } => format!("watch after {from}"),
+    }
+}
+
+/// A decision on one line: the next request, the wait before it, the state meanwhile.
+fn show(next: &Next) -> String {
+    let pause = match &next.pause {
+        Pause::None => "at once".to_owned(),
+        Pause::Backoff { at_least: None } => "after a step".to_owned(),
+        Pause::Backoff { at_least: Some(time) } => format!("after a step, at least {time:?}"),
+        Pause::Refused => "slowly".to_owned(),
+    };
+    let report = match &next.report {
+        None => "silent".to_owned(),
+        Some((_, trouble)) => format!("{trouble:?}"),
+    };
+    format!("{}, {pause}, {report}", show_phase(&next.phase))
+}
+
+#[test]
+fn the_first_request_depends_on_mode_support_and_what_was_seen() {
+    use InitialState::{List, WatchList};
+    use WatchListSupport::{Unknown, Unsupported};
+    for (mode, support, last, expected) in [
+        (WatchList, Unknown, None, "watch-list newest"),
+        (WatchList, Unknown, Some("5"), "watch-list >=5"),
+        (WatchList, Unsupported, None, "list any"),
+        (WatchList, Unsupported, Some("5"), "list >=5"),
+        (List, Unknown, None, "list any"),
+        (List, Unknown, Some("5"), "list >=5"),
+        (List, Unsupported, None, "list any"),
+    ] {
+        let mut memory = Memory::new(mode, support);
+        if let Some(version) = last {
+            memory.listed(version.into());
+        }
+        let case = format!("{mode:?}, {support:?}, {last:?}");
+        assert_eq!(show_phase(&memory.start()), expected, "{case}");
+        let verdict_fits = match (mode, support) {
+            (List, _) => *memory.verdict() == WatchListVerdict::Off,
+            (_, Unsupported) => matches!(memory.verdict(), WatchListVerdict::Refused(_)),
+            _ => *memory.verdict() == WatchListVerdict::Unknown,
+        };
+        assert!(verdict_fits, "{case}: {:?}", memory.verdict());
+    }
+}
+
+#[test]
+fn lost_continuity_leads_to_the_newest_state_until_one_was_read() {
+    for (mode, lost, kept) in [
+        (InitialState::List, "list newest", "list >=9"),
+        (InitialState::WatchList, "watch-list newest", "watch-list >=9"),
+    ] {
+        let mut memory = memory(mode, Some("5"));
+        memory.continuity = Continuity::Lost;
+        assert_eq!(show_phase(&memory.start()), lost);
+        memory.listed("9".into());
+        assert_eq!(show_phase(&memory.start()), kept);
+    }
+}
+
+/// Upstream: rule R10.
+#[test]
+fn pages_are_asked_for_where_they_are_useful() {
+    let version = || ResourceVersion::new("5");
+    let cases = [
+        (ListFrom::AnyCached, Some(500), Some(500)),
+        (ListFrom::MostRecent, Some(500), Some(500)),
+        (ListFrom::NotOlderThan(version()), None, Some(500)),
+        (ListFrom::Exactly(version()), None, Some(500)),
+    ];
+    for (from, where_useful, always) in cases {
+        let mut memory = memory(InitialState::List, None);
+        assert_eq!(memory.limit(&from, None), where_useful, "{from:?}");
+        assert_eq!(memory.limit(&from, Some(7)), Some(7), "{from:?}");
+        memory.saw_pages_of_any_cached();
+        assert_eq!(memory.limit(&from, None), always, "{from:?}");
+        assert_eq!(memory.limit(&from, Some(7)), Some(7), "{from:?}");
+    }
+}
+
+#[test]
+fn versions_seen_only_grow_unless_they_cannot_be_compared() {
+    for (last, seen, expected) in [
+        (None, "5", "5"),
+        (Some("5"), "6", "6"),
+        (Some("5"), "5", "5"),
+        (Some("5"), "4", "5"),
+        (Some("9"), "10", "10"),
+        (Some("a"), "b", "b"),
+    ] {
+        let mut memory = memory(InitialState::List, last);
+        memory.observe(&seen.into());
+        assert_eq!(memory.last(), Some(&expected.into()), "{last:?}, then {seen}");
+    }
+}
+
+/// Fails one list, asked for as the memory would ask, and shows what comes next.
+fn check_list_failure(mode: InitialState, last: Option<&str>, failure: ListFailure, expected: &str) {
+    let mut memory = memory(mode, last);
+    let phase = memory.start();
+    let case = format!("{}: {failure:?}", show_phase(&phase));
+    assert_eq!(
+        show(&memory.after_list_failure(&phase, failure)),
+        expected,
+        "{case}"
+    );
+}
+
+#[test]
+fn after_a_failed_list() {
+    let check = |last, error, expected| {
+        check_list_failure(InitialState::List, last, ListFailure::Failed(error), expected);
+    };
+    check(None, answer(403), "list any, slowly, Forbidden");
+    check(None, answer(404), "list any, slowly, NotFound");
+    check(Some("5"), answer(403), "list >=5, slowly, Forbidden");
+    check(None, answer(410), "list newest, at once, silent");
+    check(Some("5"), answer(410), "list newest, at once, silent");
+    check(Some("5"), too_large(), "list newest, at once, silent");
+    check(Some("5"), connect(), "list >=5, after a step, BackingOff");
+    check(
+        Some("5"),
+        retry_after(7),
+        "list >=5, after a step, at least 7s, BackingOff",
+    );
+    check(None, answer(500), "list any, after a step, BackingOff");
+    check(None, answer(401), "list any, after a step, BackingOff");
+    check(None, answer(422), "list any, after a step, BackingOff");
+    check(None, transport(), "list any, after a step, BackingOff");
+}
+
+#[test]
+fn after_a_failed_watch_list() {
+    let check = |last, error, expected| {
+        check_list_failure(
+            InitialState::WatchList,
+            last,
+            ListFailure::Failed(error),
+            expected,
+        );
+    };
+    check(None, answer(403), "watch-list newest, slowly, Forbidden");
+    check(None, answer(404), "watch-list newest, slowly, NotFound");
+    check(None, answer(410), "watch-list newest, after a step, BackingOff");
+    check(Some("5"), answer(410), "watch-list newest, at once, silent");
+    check(Some("5"), too_large(), "watch-list newest, at once, silent");
+    check(Some("5"), connect(), "watch-list >=5, after a step, BackingOff");
+    check(
+        None,
+        retry_after(7),
+        "watch-list newest, after a step, at least 7s, BackingOff",
+    );
+    check(None, answer(422), "list any, at once, silent");
+    check(None, answer(400), "list any, at once, silent");
+    check(None, answer(405), "list any, at once, silent");
+    check(None, answer(406), "list any, at once, silent");
+    check(None, answer(501), "list any, at once, silent");
+    check(Some("5"), answer(422), "list >=5, at once, silent");
+    check(None, answer(500), "list any, after a step, BackingOff");
+    check(None, answer(401), "list any, after a step, BackingOff");
+    check(None, answer(408), "list any, after a step, BackingOff");
+    check(Some("5"), transport(), "list >=5, after a step, BackingOff");
+}
+
+#[test]
+fn after_a_list_of_the_newest_state_expired_there_is_a_wait() {
+    for mode in [InitialState::List, InitialState::WatchList] {
+        for error in [answer(410), too_large()] {
+            let mut memory = memory(mode, Some("5"));
+            memory.continuity = Continuity::Lost;
+            let phase = memory.start();
+            let next = memory.after_list_failure(&phase, ListFailure::Failed(error));
+            assert_eq!(next.phase, phase);
+            assert_eq!(next.pause, Pause::Backoff { at_least: None });
+        }
+    }
+}
+
+#[test]
+fn an_older_state_is_followed_by_the_newest_after_a_wait() {
+    for (mode, expected) in [
+        (InitialState::List, "list newest, after a step, BackingOff"),
+        (
+            InitialState::WatchList,
+            "watch-list newest, after a step, BackingOff",
+        ),
+    ] {
+        check_list_failure(mode, Some("5"), ListFailure::Older(transport()), expected);
+    }
+}
+
+#[test]
+fn a_silent_watch_list_is_refused_for_good() {
+    let mut memory = memory(InitialState::WatchList, Some("5"));
+    let phase = memory.start();
+    let next = memory.after_list_failure(&phase, ListFailure::Silent(transport()));
+    assert_eq!(show(&next), "list >=5, at once, BackingOff");
+    assert_eq!(show_phase(&memory.start()), "list >=5");
+    assert!(matches!(memory.verdict(), WatchListVerdict::Refused(_)));
+}
+
+#[test]
+fn a_second_unfinished_watch_list_is_refused_for_good() {
+    let mut memory = memory(InitialState::WatchList, None);
+    let phase = memory.start();
+    let next = memory.after_list_failure(&phase, ListFailure::Unfinished);
+    assert_eq!(show(&next), "watch-list newest, after a step, BackingOff");
+    let next = memory.after_list_failure(&phase, ListFailure::Unfinished);
+    assert_eq!(show(&next), "list any, at once, BackingOff");
+    assert_eq!(show_phase(&memory.start()), "list any");
+}
+
+#[test]
+fn a_watch_list_that_worked_restarts_the_count_of_unfinished_ones() {
+    let mut memory = memory(InitialState::WatchList, None);
+    let phase = memory.start();
+    memory.after_list_failure(&phase, ListFailure::Unfinished);
+    memory.watch_list_works();
+    assert_eq!(*memory.verdict(), WatchListVerdict::Works);
+    let next = memory.after_list_failure(&phase, ListFailure::Unfinished);
+    assert_eq!(show(&next), "watch-list newest, after a step, BackingOff");
+}
+
+fn end(reason: EndReason, lived: u64, events: u64) -> WatchEnd {
+    WatchEnd {
+        reason,
+        lived: Duration::from_secs(lived),
+        events,
+    }
+}
+
+/// Ends one watch after version 5, with version 8 seen meanwhile, and shows what comes next.
+fn check_watch_end(end: WatchEnd, expected: &str) {
+    let mut memory = memory(InitialState::List, Some("5"));
+    memory.observe(&"8".into());
+    let case = format!("{end:?}");
+    assert_eq!(show(&memory.after_watch("5".into(), end)), expected, "{case}");
+}
+
+#[test]
+fn after_a_watch() {
+    use EndReason::{Closed, Failed, Overdue, UnreadableDelete};
+    let check = check_watch_end;
+    check(end(Closed, 300, 4), "watch after 8, at once, silent");
+    check(end(Closed, 1, 0), "watch after 8, at once, silent");
+    check(end(Closed, 0, 0), "watch after 8, after a step, BackingOff");
+    check(end(Closed, 0, 4), "watch after 8, after a step, BackingOff");
+    check(end(Overdue, 600, 0), "watch after 8, at once, silent");
+    check(end(UnreadableDelete, 60, 1), "list >=8, after a step, BackingOff");
+    check(end(Failed(answer(403)), 0, 0), "list >=8, slowly, Forbidden");
+    check(end(Failed(answer(404)), 0, 0), "list >=8, slowly, NotFound");
+    check(
+        end(Failed(answer(410)), 0, 0),
+        "list >=8, after a step, BackingOff",
+    );
+    check(
+        end(Failed(reason(500, "StorageReadError")), 9, 1),
+        "list >=8, after a step, BackingOff",
+    );
+    check(
+        end(Failed(too_large()), 0, 0),
+        "list newest, after a step, BackingOff",
+    );
+    check(
+        end(Failed(connect()), 0, 0),
+        "watch after 8, after a step, BackingOff",
+    );
+    check(
+        end(Failed(retry_after(7)), 60, 0),
+        "watch after 8, after a step, at least 7s, BackingOff",
+    );
+    check(
+        end(Failed(answer(500)), 0, 0),
+        "watch after 8, after a step, BackingOff",
+    );
+    check(
+        end(Failed(transport()), 60, 3),
+        "watch after 8, after a step, BackingOff",
+    );
+    check(
+        end(Failed(answer(401)), 0, 0),
+        "watch after 8, after a step, BackingOff",
+    );
+}
+
+#[test]
+fn a_watch_without_anything_seen_resumes_where_it_began() {
+    let mut memory = memory(InitialState::List, None);
+    let next = memory.after_watch("5".into(), end(EndReason::Closed, 300, 0));
+    assert_eq!(show_phase(&next.phase), "watch after 5");
+}
+
+/// Fails watches with these numbers of events and of seconds, and shows which of them led to a list.
+fn relists(mode: InitialState, ends: &[(u64, u64)], reason: impl Fn() -> EndReason) -> Vec<usize> {
+    let mut memory = memory(mode, Some("5"));
+    let mut relists = Vec::new();
+    for (index, (events, lived)) in ends.iter().enumerate() {
+        let next = memory.after_watch("5".into(), end(reason(), *lived, *events));
+        if !matches!(next.phase, Phase::Watch { .. }) {
+            relists.push(index);
+        }
+    }
+    relists
+}
+
+#[test]
+fn every_fifth_failure_in_a_row_reads_everything_again() {
+    let failed = || EndReason::Failed(answer(500));
+    assert_eq!(relists(InitialState::List, &[(0, 0); 11], failed), [4, 9]);
+    assert_eq!(relists(InitialState::WatchList, &[(0, 0); 5], failed), [4]);
+    assert_eq!(
+        relists(InitialState::List, &[(0, 0); 5], || EndReason::Closed),
+        [4]
+    );
+    let with_an_event = [
+        (0, 0),
+        (0, 0),
+        (0, 0),
+        (0, 0),
+        (1, 0),
+        (0, 0),
+        (0, 0),
+        (0, 0),
+        (0, 0),
+    ];
+    assert_eq!(relists(InitialState::List, &with_an_event, failed), [8]);
+    // A server that nobody can reach, or that asks for fewer requests, is not helped by a list.
+    assert!(relists(InitialState::List, &[(0, 0); 20], || EndReason::Failed(connect())).is_empty());
+    assert!(
+        relists(InitialState::List, &[(0, 0); 20], || EndReason::Failed(
+            retry_after(1)
+        ))
+        .is_empty()
+    );
+}
+
+#[test]
+fn a_close_in_good_order_restarts_the_count_of_failures() {
+    let mut memory = memory(InitialState::List, Some("5"));
+    for _ in 0..3 {
+        for _ in 0..4 {
+            let next = memory.after_watch("5".into(), end(EndReason::Failed(transport()), 0, 0));
+            assert_eq!(show_phase(&next.phase), "watch after 5");
+        }
+        memory.after_watch("5".into(), end(EndReason::Closed, 300, 0));
+    }
+}
+
+#[test]
+fn troubles_become_the_states_users_see() {
+    let error = answer(403);
+    let wait = Duration::from_secs(3);
+    let state = Trouble::BackingOff.into_state(&error, wait);
+    assert!(matches!(state, State::BackingOff { retry_in, .. } if retry_in == wait));
+    assert!(matches!(
+        Trouble::Forbidden.into_state(&error, wait),
+        State::Forbidden { .. }
+    ));
+    assert!(matches!(
+        Trouble::NotFound.into_state(&error, wait),
+        State::NotFound { .. }
+    ));
+}

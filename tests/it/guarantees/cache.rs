@@ -1,0 +1,163 @@
+//! What is in the cache: I3 no lost delete, I4 no ghost, I5 atomic replace, I6 index coherence, I10 identity.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use informer_core::{InitialState, SharedInformer};
+use informer_testing::ApiServer;
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::support::{
+    Recorder, config_map, config_map_with, informer_of, lose_history, names, replay, settled, start, value,
+};
+
+#[tokio::test(start_paused = true)]
+async fn i03_what_a_relist_misses_is_deleted_and_told() {
+    let server = ApiServer::start();
+    for name in ["a", "b", "c"] {
+        server.create(&config_map(name)).unwrap();
+    }
+    let informer = informer_of(&server);
+    let heard = Recorder::default();
+    let registration = informer.add_handler(heard.handler()).unwrap();
+    start(&informer, &registration).await;
+    assert_eq!(heard.take(), ["add(initial) a", "add(initial) b", "add(initial) c"]);
+
+    lose_history(&server, || {
+        server.delete(&config_map("b")).unwrap();
+        server.create(&config_map("d")).unwrap();
+    });
+    settled(&informer, &server).await;
+    assert_eq!(heard.take(), ["delete(missed) b", "add d"]);
+    assert_eq!(names(&informer), ["a", "c", "d"]);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i03_every_handler_that_heard_the_add_hears_the_delete() {
+    let server = ApiServer::start();
+    server.create(&config_map("a")).unwrap();
+    let informer = informer_of(&server);
+    let early = Recorder::default();
+    let registration = informer.add_handler(early.handler()).unwrap();
+    start(&informer, &registration).await;
+    let late = Recorder::default();
+    informer.add_handler(late.handler()).unwrap().synced().await.unwrap();
+
+    lose_history(&server, || server.delete(&config_map("a")).unwrap());
+    settled(&informer, &server).await;
+    assert_eq!(early.take(), ["add(initial) a", "delete(missed) a"]);
+    assert_eq!(late.take(), ["add(initial) a", "delete(missed) a"]);
+    informer.shutdown().await;
+}
+
+/// The set is written as a whole between relists, each object with the number of the round: a mix of rounds is a torn read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
+    let server = ApiServer::start();
+    let round = |number: u32| {
+        for index in 0..20 {
+            let object = config_map_with(&format!("object-{index}"), &number.to_string());
+            if number == 0 { server.create(&object).unwrap() } else { server.update(&object).unwrap() };
+        }
+    };
+    round(0);
+    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        .initial_state(InitialState::List)
+        .reflector(quick())
+        .build()
+        .unwrap();
+    informer.start().unwrap();
+    informer.synced_within(Duration::from_secs(60)).await.unwrap();
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let reader = {
+        let (indexer, stop) = (informer.indexer(), stop.clone());
+        std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                let snapshot = indexer.snapshot();
+                let rounds: BTreeSet<String> = snapshot.list().iter().map(|object| value(object).to_owned()).collect();
+                assert_eq!((snapshot.len(), rounds.len()), (20, 1), "a torn read: {rounds:?}");
+            }
+        })
+    };
+    for number in 1..20 {
+        lose_history(&server, || round(number));
+        let version = server.resource_version().as_str().into();
+        informer.wait_until_within(&version, Duration::from_secs(60)).await.unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    reader.join().expect("no reader saw a mix");
+    informer.shutdown().await;
+}
+
+/// Waits short enough for a test that cannot pause its clock.
+fn quick() -> informer_core::ReflectorConfig {
+    let mut config = informer_core::ReflectorConfig::default();
+    config.initial = InitialState::List;
+    config.backoff.initial = Duration::from_millis(1);
+    config.backoff.cap = Duration::from_millis(2);
+    config
+}
+
+#[tokio::test(start_paused = true)]
+async fn i06_an_index_equals_the_one_computed_from_the_same_snapshot() {
+    let server = ApiServer::start();
+    let informer = informer_of(&server);
+    let by_value = informer.add_index("value", |object: &ConfigMap| vec![value(object).to_owned()]).unwrap();
+    informer.start().unwrap();
+    informer.synced().await.unwrap();
+
+    let mut random = 7_u64;
+    for step in 0..200 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let name = format!("object-{}", (random >> 33) % 12);
+        let object = config_map_with(&name, &((random >> 40) % 4).to_string());
+        let exists = server.objects::<ConfigMap>().iter().any(|known| known.metadata.name.as_deref() == Some(&name));
+        match (exists, (random >> 50) % 3) {
+            (false, _) => drop(server.create(&object).unwrap()),
+            (true, 0) => server.delete(&object).unwrap(),
+            (true, _) => drop(server.update(&object).unwrap()),
+        }
+        if step % 17 == 0 {
+            lose_history(&server, || ());
+        }
+        settled(&informer, &server).await;
+
+        let snapshot = informer.indexer().snapshot();
+        let mut expected: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for object in snapshot.list() {
+            expected.entry(value(&object).to_owned()).or_default().push(object.metadata.name.clone().unwrap());
+        }
+        let view = snapshot.index(&by_value);
+        assert_eq!(view.values(), expected.keys().cloned().collect::<Vec<_>>(), "step {step}");
+        for (value, names) in expected {
+            let indexed: Vec<String> =
+                view.get(value.as_str()).iter().map(|object| object.metadata.name.clone().unwrap()).collect();
+            assert_eq!(indexed, names, "step {step}, value {value}");
+        }
+    }
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i10_an_object_recreated_under_its_name_is_a_delete_and_an_add() {
+    let server = ApiServer::start();
+    server.create(&config_map("a")).unwrap();
+    let informer = informer_of(&server);
+    let heard = Recorder::default();
+    let registration = informer.add_handler(heard.handler()).unwrap();
+    start(&informer, &registration).await;
+    heard.take();
+
+    lose_history(&server, || {
+        server.delete(&config_map("a")).unwrap();
+        server.create(&config_map("a")).unwrap();
+    });
+    settled(&informer, &server).await;
+    assert_eq!(heard.take(), ["delete(missed) a", "add a"]);
+    replay(&heard.events());
+    informer.shutdown().await;
+}

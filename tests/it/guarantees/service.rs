@@ -1,0 +1,157 @@
+//! What a faulty server cannot do to the cache: I1 no going back, I2 monotonic versions, I4 no ghosts, I12 bounded trouble.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use informer_core::source::{SourceError, WatchEvent};
+use informer_core::{InitialState, ResourceVersion, SharedInformer, State};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::script::{Answer, End, Script, initial_end, item, list_at, object, status};
+use super::support::{Recorder, names, replay, version};
+
+fn informer_over(script: &Script, initial: InitialState) -> SharedInformer<ConfigMap> {
+    SharedInformer::builder_from_sources(vec![Arc::new(script.clone())]).initial_state(initial).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn i01_an_older_state_never_takes_the_place_of_a_newer_one() {
+    let script = Script::new([
+        Answer::List(vec![list_at("5"), item("a", "5")]),
+        Answer::Watch(
+            vec![
+                WatchEvent::Modified(object("a", "8")),
+                // A server that replays its history: none of this is news.
+                WatchEvent::Modified(object("a", "6")),
+                WatchEvent::Deleted(object("a", "7")),
+                WatchEvent::Added(object("a", "8")),
+                WatchEvent::Modified(object("a", "9")),
+            ],
+            End::Open,
+        ),
+    ]);
+    let informer = informer_over(&script, InitialState::List);
+    let heard = Recorder::default();
+    informer.add_handler(heard.handler()).unwrap();
+    informer.start().unwrap();
+    informer.synced().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let known = replay(&heard.events());
+    assert_eq!(heard.take(), ["add(initial) a", "update a", "update a"]);
+    assert_eq!(version(&known["default/a"]), ResourceVersion::new("9"));
+    assert_eq!(informer.status().scopes[0].counts.stale, 2);
+    informer.shutdown().await;
+}
+
+/// A stale replica answers a relist; its answer is refused, and the cache waits for a server that is not behind.
+#[tokio::test(start_paused = true)]
+async fn i02_the_store_version_never_goes_back_on_a_stale_answer() {
+    let script = Script::new([
+        Answer::List(vec![list_at("10"), item("a", "9")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![list_at("5"), item("a", "4"), item("old", "3")]),
+        Answer::List(vec![list_at("12"), item("a", "11")]),
+        Answer::Watch(vec![], End::Open),
+    ]);
+    let informer = informer_over(&script, InitialState::List);
+    let heard = Recorder::default();
+    informer.add_handler(heard.handler()).unwrap();
+    informer.start().unwrap();
+    informer.synced().await.unwrap();
+    informer.wait_until_within(&"12".into(), Duration::from_secs(60)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(heard.take(), ["add(initial) a", "update a"], "nothing of the stale answer was told");
+    assert_eq!(informer.status().scopes[0].counts.rewinds, 0);
+    informer.shutdown().await;
+}
+
+/// The newest state of the server itself is older: etcd was restored. The cache follows, and says so.
+#[tokio::test(start_paused = true)]
+async fn i01_a_rewind_of_the_server_is_followed_and_reported() {
+    let script = Script::new([
+        Answer::List(vec![list_at("10"), item("a", "9"), item("b", "10")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::Refuse(status(410, "Expired")),
+        Answer::List(vec![list_at("5"), item("a", "4")]),
+        Answer::Watch(vec![WatchEvent::Modified(object("a", "6"))], End::Open),
+    ]);
+    let informer = informer_over(&script, InitialState::List);
+    let heard = Recorder::default();
+    informer.add_handler(heard.handler()).unwrap();
+    informer.start().unwrap();
+    informer.synced().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(heard.take(), ["add(initial) a", "add(initial) b", "delete(missed) b", "update a", "update a"]);
+    assert_eq!(informer.status().scopes[0].counts.rewinds, 1);
+    assert_eq!(informer.last_sync_resource_version(), Some("6".into()));
+    informer.shutdown().await;
+}
+
+/// The first stream dies before its end bookmark; what it brought was deleted before the second.
+#[tokio::test(start_paused = true)]
+async fn i04_an_aborted_initial_stream_leaves_no_ghost() {
+    let script = Script::new([
+        Answer::Watch(
+            vec![WatchEvent::Added(object("a", "1")), WatchEvent::Added(object("ghost", "2"))],
+            End::Failed(SourceError::Transport("reset by peer".into())),
+        ),
+        Answer::List(vec![list_at("9"), item("a", "1")]),
+        Answer::Watch(vec![], End::Open),
+    ]);
+    let informer = informer_over(&script, InitialState::WatchList);
+    let heard = Recorder::default();
+    informer.add_handler(heard.handler()).unwrap();
+    informer.start().unwrap();
+    informer.synced_within(Duration::from_secs(60)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(heard.take(), ["add(initial) a"]);
+    assert_eq!(names(&informer), ["a"]);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i04_what_is_deleted_before_the_end_bookmark_was_never_there() {
+    let script = Script::new([Answer::Watch(
+        vec![
+            WatchEvent::Added(object("a", "1")),
+            WatchEvent::Added(object("b", "2")),
+            WatchEvent::Deleted(object("a", "3")),
+            WatchEvent::Modified(object("b", "4")),
+            initial_end("5"),
+        ],
+        End::Open,
+    )]);
+    let informer = informer_over(&script, InitialState::WatchList);
+    let heard = Recorder::default();
+    informer.add_handler(heard.handler()).unwrap();
+    informer.start().unwrap();
+    informer.synced_within(Duration::from_secs(60)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(heard.take(), ["add(initial) b"]);
+    assert_eq!(version(&informer.indexer().list()[0]), ResourceVersion::new("4"));
+    informer.shutdown().await;
+}
+
+/// Ten minutes of nothing but errors: a bounded number of requests, a visible state, and recovery when they stop.
+#[tokio::test(start_paused = true)]
+async fn i12_while_everything_fails_requests_are_few_and_then_the_cache_converges() {
+    let failures = 4_000;
+    let mut answers: Vec<Answer> = (0..failures).map(|_| Answer::Refuse(status(503, "ServiceUnavailable"))).collect();
+    answers.push(Answer::List(vec![list_at("5"), item("a", "1")]));
+    answers.push(Answer::Watch(vec![], End::Open));
+    let script = Script::new(answers);
+    let informer = informer_over(&script, InitialState::List);
+    informer.start().unwrap();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let scope = informer.status().scopes.remove(0);
+    assert!(matches!(scope.state, State::BackingOff { .. }), "{}", scope.state);
+    let error = scope.last_error.expect("the last error is shown");
+    assert_eq!(error.count, scope.counts.errors);
+    // Five waits under 30 s, then 30 to 60 s each.
+    assert!((10..=30).contains(&scope.counts.errors), "{} requests in ten minutes", scope.counts.errors);
+
+    script.skip_refusals();
+    informer.synced_within(Duration::from_secs(70)).await.expect("one more wait, and it recovers");
+    assert_eq!(names(&informer), ["a"]);
+    informer.shutdown().await;
+}

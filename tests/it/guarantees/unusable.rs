@@ -1,0 +1,110 @@
+//! I16: an object that cannot be decoded is reported, stops nothing, and is never taken for a deletion.
+
+use std::time::Duration;
+
+use informer_core::source::{ListEvent, ObjectChange, WatchEvent};
+use informer_core::{InitialState, SharedInformer};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::script::{Answer, End, Script, garbled, item, list_at, object, status};
+use super::support::{Recorder, names};
+
+/// Runs a script by LIST and WATCH and gives the informer, with what a handler heard, once the script has been played.
+async fn play(answers: Vec<Answer>) -> (SharedInformer<ConfigMap>, Vec<String>) {
+    let informer = SharedInformer::builder_from_sources(vec![std::sync::Arc::new(Script::new(answers))])
+        .initial_state(InitialState::List)
+        .build()
+        .unwrap();
+    let heard = Recorder::default();
+    informer.add_handler(heard.handler()).unwrap();
+    informer.start().unwrap();
+    informer.synced_within(Duration::from_secs(60)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    (informer, heard.take())
+}
+
+fn upserted(name: Option<&str>, version: &str) -> WatchEvent<ConfigMap> {
+    WatchEvent::Undecodable { change: ObjectChange::Upserted, object: garbled(name, version) }
+}
+
+fn deleted(name: Option<&str>, version: &str) -> WatchEvent<ConfigMap> {
+    WatchEvent::Undecodable { change: ObjectChange::Deleted, object: garbled(name, version) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::Watch(vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("b", "7"))], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "add(initial) b", "update b"]);
+    let status = informer.status();
+    assert_eq!(names(&informer), ["a", "b"]);
+    assert_eq!(status.stale.iter().map(|(key, _)| key.name()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(status.scopes[0].counts.undecodable, 1);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i16_a_good_state_clears_the_mark() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), item("a", "1")]),
+        Answer::Watch(vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("a", "7"))], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "update a"]);
+    assert!(informer.status().stale.is_empty());
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![list_at("9"), ListEvent::Undecodable(garbled(Some("a"), "8"))]),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "add(initial) b", "delete(missed) b"]);
+    assert_eq!(names(&informer), ["a"]);
+    assert_eq!(informer.status().stale.len(), 1);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![list_at("9"), item("a", "1"), ListEvent::Undecodable(garbled(None, "8")), item("c", "9")]),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "add(initial) b", "add c"]);
+    assert_eq!(names(&informer), ["a", "b", "c"], "b may be the object whose name cannot be read");
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i16_an_undecodable_deletion_is_a_deletion() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::Watch(vec![deleted(Some("a"), "6")], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "add(initial) b", "delete(missed) a"]);
+    assert_eq!(names(&informer), ["b"]);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i16_a_deletion_whose_key_cannot_be_read_is_found_by_a_relist() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::Watch(vec![deleted(None, "6")], End::Open),
+        Answer::List(vec![list_at("6"), item("b", "2")]),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "add(initial) b", "delete(missed) a"]);
+    informer.shutdown().await;
+}
