@@ -27,14 +27,15 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 /// A client for a given configuration, tuned for watching:
 ///
 /// - no retries of its own, so that an informer sees refusals, backs off by its own rules and can say so;
-/// - no decompression of its own: kube's reads only the first part of a compressed watch, this library reads them all;
+/// - no decompression of its own: kube's reads only the first part of a compressed watch, this library reads them all
+///   (and asks for none if the configuration has `disable_compression`);
 /// - no read timeout, which would cut quiet watches; an informer has deadlines of its own;
 /// - a `User-Agent`, unless the configuration brings one.
 ///
 /// It is a full `kube::Client` and can be used for anything else too.
 pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError> {
+    let is_compressed = !std::mem::replace(&mut config.disable_compression, true);
     config.default_retry = false;
-    config.disable_compression = true;
     // The write timeout stays: it counts only while a request is being sent, and a watch sends nothing after that.
     config.read_timeout = None;
     if !config.headers.iter().any(|(name, _)| name == USER_AGENT) {
@@ -44,7 +45,11 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
         ));
     }
     let builder = ClientBuilder::try_from(config).map_err(|error| of_build(&error))?;
-    Ok(builder.with_layer(&layer()).build())
+    Ok(if is_compressed {
+        builder.with_layer(&layer()).build()
+    } else {
+        builder.build()
+    })
 }
 
 /// The layer that lets this library's own lists and watches be compressed; every other request passes unchanged.
@@ -174,3 +179,6 @@ fn of_build(error: &kube::Error) -> ClientError {
     };
     ClientError::Build { why }
 }
+
+#[cfg(test)]
+mod tests;

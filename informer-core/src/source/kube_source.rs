@@ -22,6 +22,10 @@ use crate::scope::Scope;
 /// Bodies are read as they stream: a list holds one item and one piece of the body, a watch one event, each limited
 /// by [`KubeSourceOptions::max_object_bytes`]. Dropping a returned future or stream ends its request.
 ///
+/// An object that cannot be decoded, or has no name, is told as such with what can be read of it, and nothing else is
+/// lost. A watch frame that is not even JSON is a fault of the connection: it ends the watch with
+/// [`SourceError::Protocol`], and the next watch brings the event again. A list that is not whole ends with an error.
+///
 /// With a client of [`crate::client`] answers may be compressed; from any other client they are asked for plain,
 /// because kube's own decompression stops after the first part of a compressed watch.
 pub struct KubeSource<K> {

@@ -306,11 +306,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Expected<'_, S> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
         // Null stands for absence, as everywhere in Kubernetes.
-        let found: Option<Cow<'de, str>> = match Option::<TextOf<'de>>::deserialize(deserializer)? {
-            Some(TextOf(text)) => Some(text),
-            None => None,
-        };
-        let Some(found) = found else {
+        let Some(TextOf(found)) = Option::<TextOf<'de>>::deserialize(deserializer)? else {
             return self.seed.deserialize(serde::de::value::UnitDeserializer::new());
         };
         if !found.is_empty() && found != self.text {

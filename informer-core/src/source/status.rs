@@ -218,9 +218,11 @@ mod tests {
         }
     }
 
+    type Case = (u16, &'static str, fn(&SourceError) -> bool);
+
     #[test]
     fn codes_and_reasons_are_each_enough() {
-        let cases: [(u16, &str, fn(&SourceError) -> bool); 8] = [
+        let cases: [Case; 8] = [
             (410, "Expired", SourceError::is_expired),
             (410, "Gone", SourceError::is_expired),
             (429, "TooManyRequests", SourceError::is_too_many_requests),

@@ -128,7 +128,7 @@ async fn an_item_over_the_limit_is_an_error() {
 #[tokio::test(start_paused = true)]
 async fn a_list_that_stalls_is_given_up_after_the_idle_limit() {
     let answer = |_| {
-        let first = futures::stream::iter([Ok(Frame::data(Bytes::from_static(LIST[..150].as_bytes())))]);
+        let first = futures::stream::iter([Ok(Frame::data(Bytes::from_static(&LIST.as_bytes()[..150])))]);
         Response::new(StreamBody::new(first.chain(futures::stream::pending()).boxed()))
     };
     let began = tokio::time::Instant::now();
