@@ -1,0 +1,299 @@
+//! Reading the state by LIST and following it by WATCH: what is asked, in which order, and what reaches the store.
+
+use std::time::Duration;
+
+use informer_core::source::{
+    ListEvent, ListFrom, ListRequest, ObjectChange, WatchEvent, WatchFrom, WatchListSupport,
+};
+use informer_core::{InitialState, State, WatchListVerdict};
+
+use super::scripted::{
+    Body, Rig, config, expired, metadata, pod, refused, scripted, settle, status, undecodable,
+};
+
+/// Upstream: TestReflectorListAndWatch (list mode).
+#[tokio::test(start_paused = true)]
+async fn lists_whatever_is_cached_then_watches_after_that_version() {
+    let mut rig = Rig::listing();
+    let list = rig.server.list().await;
+    let expected = ListRequest {
+        from: ListFrom::AnyCached,
+        limit: Some(500),
+        continue_token: None,
+    };
+    assert_eq!(list.request, expected);
+    assert!(matches!(rig.state().await, State::Listing { received: 0, .. }));
+    list.page("5", &["a@1", "b@2"]);
+
+    let watch = rig.server.watch().await;
+    assert_eq!(watch.request.from, WatchFrom::After("5".into()));
+    let watch = watch.open();
+    assert_eq!(rig.heard().await, ["add(initial) a@1", "add(initial) b@2"]);
+    assert!(matches!(rig.state().await, State::Live));
+
+    watch.modify("a@6");
+    assert_eq!(rig.heard().await, ["update a@1->6"]);
+    assert_eq!(rig.store().await, ["a@6", "b@2"]);
+}
+
+/// Upstream: TestReflectorWatchHandler.
+#[tokio::test(start_paused = true)]
+async fn additions_updates_and_deletions_of_a_watch_reach_the_store_in_order() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1", "b@2"]).await;
+    watch.delete("a@6");
+    watch.modify("b@7");
+    watch.add("c@8");
+    assert_eq!(rig.heard().await, ["delete a@6", "update b@2->7", "add c@8"]);
+    assert_eq!(rig.store().await, ["b@7", "c@8"]);
+    assert_eq!(rig.version().await, "8");
+}
+
+/// An event the library does not know is counted and otherwise ignored (rule R17).
+#[tokio::test(start_paused = true)]
+async fn an_unknown_event_changes_nothing() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
+    watch.send(Ok(WatchEvent::Unknown));
+    assert!(rig.heard().await.is_empty());
+    assert_eq!(rig.scope().await.counts.events, 1);
+    assert_eq!(rig.version().await, "5");
+    drop(watch);
+}
+
+/// Upstream: TestReflectorResourceVersionUpdate.
+#[tokio::test(start_paused = true)]
+async fn every_event_and_every_bookmark_moves_the_version() {
+    let (rig, watch) = Rig::synced("5", &["a@1"]).await;
+    let moves: [(fn(&Body<_>), &str); 4] = [
+        (|watch| watch.add("b@10"), "10"),
+        (|watch| watch.modify("b@20"), "20"),
+        (|watch| watch.delete("b@30"), "30"),
+        (|watch| watch.bookmark("40"), "40"),
+    ];
+    for (send, version) in moves {
+        send(&watch);
+        assert_eq!(rig.version().await, version);
+        assert_eq!(rig.scope().await.version, Some(version.into()));
+    }
+    assert_eq!(rig.store().await, ["a@1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_resumes_after_the_last_bookmark() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
+    watch.bookmark("40");
+    settle().await;
+    tokio::time::advance(Duration::from_secs(2)).await;
+    drop(watch);
+    assert_eq!(rig.server.watch().await.to_string(), "watch after 40");
+}
+
+/// Rule R16: a watch from "0" begins with the state in no order, so its additions say nothing about how far we are.
+#[tokio::test(start_paused = true)]
+async fn synthetic_additions_do_not_move_the_version_to_resume_at() {
+    let mut rig = Rig::listing();
+    rig.server.list().await.page("0", &[]);
+    let watch = rig.server.watch().await.open();
+    watch.add("b@9");
+    settle().await;
+    watch.fail(refused());
+    // Had the version moved to 9, the addition of a@4, which is still to come, would be lost.
+    let watch = rig.server.watch().await;
+    assert_eq!(watch.to_string(), "watch after 0");
+    let watch = watch.open();
+    watch.add("b@9");
+    watch.add("a@4");
+    watch.modify("a@10");
+    settle().await;
+    watch.fail(refused());
+    assert_eq!(rig.server.watch().await.to_string(), "watch after 10");
+    assert_eq!(rig.store().await, ["a@10", "b@9"]);
+}
+
+/// Upstream: TestReflectorResyncWithResourceVersion.
+#[tokio::test(start_paused = true)]
+async fn a_relist_asks_for_nothing_older_than_was_seen() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
+    watch.modify("a@12");
+    settle().await;
+    watch.fail(expired());
+    assert_eq!(rig.server.list().await.to_string(), "list >=12");
+}
+
+/// Upstream: TestReflectorListAndWatchWithErrors.
+#[tokio::test(start_paused = true)]
+async fn whatever_failed_before_the_store_equals_the_next_list() {
+    let mut rig = Rig::listing();
+    rig.server.list().await.fail(status(500, "InternalError"));
+    rig.server.list().await.page("1", &["a@1"]);
+    let watch = rig.server.watch().await.open();
+    watch.modify("a@2");
+    settle().await;
+    watch.fail(expired());
+    // c@4 was added and a deleted while nobody listened.
+    rig.server.list().await.page("5", &["b@3", "c@4"]);
+    rig.server.watch().await.fail(expired());
+    rig.server.list().await.fail(status(503, "ServiceUnavailable"));
+    rig.server.list().await.page("9", &["c@8"]);
+    let _watch = rig.server.watch().await.open();
+    assert_eq!(
+        rig.heard().await,
+        [
+            "add(initial) a@1",
+            "update a@1->2",
+            "delete(missed) a@2",
+            "add b@3",
+            "add c@4",
+            "delete(missed) b@3",
+            "update c@4->8",
+        ]
+    );
+    assert_eq!(rig.store().await, ["c@8"]);
+    let counts = rig.scope().await.counts;
+    assert_eq!((counts.lists, counts.watches, counts.errors), (3, 2, 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unchanged_object_in_a_relist_is_told_to_nobody_without_a_resync() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
+    watch.fail(expired());
+    rig.server.list().await.page("9", &["a@1"]);
+    let _watch = rig.server.watch().await.open();
+    assert!(rig.heard().await.is_empty());
+    assert_eq!(rig.version().await, "9");
+}
+
+/// Upstream: TestNewReflectorWithDisablementWatchList, TestToListWatcherWithWatchListSemantics, TestUnSupportWatchListSemantics.
+#[tokio::test(start_paused = true)]
+async fn watch_list_is_tried_only_if_the_informer_and_the_source_allow_it() {
+    let (list, watch_list) = ("list any limit 500", "watch-list newest");
+    for (initial, support, expected) in [
+        (InitialState::WatchList, WatchListSupport::Unknown, watch_list),
+        (InitialState::WatchList, WatchListSupport::Unsupported, list),
+        (InitialState::List, WatchListSupport::Unknown, list),
+        (InitialState::List, WatchListSupport::Unsupported, list),
+    ] {
+        let (source, server) = scripted();
+        let source = match support {
+            WatchListSupport::Unsupported => source.without_watch_list(),
+            _ => source,
+        };
+        let mut rig = Rig::over(source, server, config(initial), |builder| builder);
+        let call = rig.server.next_or_none().await.expect("an informer asks at once");
+        assert_eq!(call.to_string(), expected, "{initial:?}, {support:?}");
+        match (rig.scope().await.watch_list, initial) {
+            (WatchListVerdict::Off, InitialState::List) => {}
+            (WatchListVerdict::Unknown, _) if expected == watch_list => {}
+            (WatchListVerdict::Refused(_), _) if expected == list => {}
+            (verdict, _) => panic!("{initial:?}, {support:?}: {verdict:?}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_of_a_list_that_breaks_reaches_the_store() {
+    let mut rig = Rig::listing();
+    let page = rig.server.list().await.open();
+    page.send(Ok(ListEvent::Metadata(metadata("5"))));
+    page.send(Ok(ListEvent::Item(pod("ghost@1"))));
+    settle().await;
+    page.fail(status(500, "InternalError"));
+    rig.server.list().await.page("6", &["a@1"]);
+    let _watch = rig.server.watch().await.open();
+    assert_eq!(rig.heard().await, ["add(initial) a@1"]);
+    assert_eq!(rig.store().await, ["a@1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_its_version_is_an_error() {
+    for metadata in [None, Some(Default::default())] {
+        let mut rig = Rig::listing();
+        let page = rig.server.list().await.open();
+        page.send(Ok(ListEvent::Item(pod("ghost@1"))));
+        if let Some(metadata) = metadata {
+            page.send(Ok(ListEvent::Metadata(metadata)));
+        }
+        drop(page);
+        settle().await;
+        assert!(matches!(rig.state().await, State::BackingOff { .. }));
+        rig.server.list().await.page("6", &["a@1"]);
+        assert_eq!(rig.heard().await, ["add(initial) a@1"]);
+    }
+}
+
+/// Upstream: TestReflectorReplacesStoreOnUnsafeDelete. An object that was corrupt in etcd and was deleted by force is told as
+/// an error event: only a new list says which one it was.
+#[tokio::test(start_paused = true)]
+async fn an_unsafe_delete_of_a_corrupt_object_leads_to_a_relist() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1", "corrupt@2"]).await;
+    watch.fail(status(500, "StorageReadError"));
+    rig.server.list().await.page("9", &["a@1"]);
+    let _watch = rig.server.watch().await.open();
+    assert_eq!(rig.heard().await, ["delete(missed) corrupt@2"]);
+    assert_eq!(rig.version().await, "9");
+}
+
+/// I16: an object that cannot be decoded keeps its last good state and holds up nobody.
+#[tokio::test(start_paused = true)]
+async fn an_undecodable_event_is_reported_and_the_watch_goes_on() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1", "b@2"]).await;
+    watch.send(Ok(WatchEvent::Undecodable {
+        change: ObjectChange::Upserted,
+        object: undecodable(Some("a@6")),
+    }));
+    watch.modify("b@7");
+    assert_eq!(rig.heard().await, ["update b@2->7"]);
+    assert_eq!(rig.store().await, ["a@1", "b@7"]);
+    let stale = rig.informer.status().stale;
+    assert_eq!(stale.len(), 1, "{stale:?}");
+    assert_eq!(stale[0].0.to_string(), "default/a");
+}
+
+/// I16: a deletion of something unreadable could be of anything, so the whole state is read again.
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_delete_leads_to_a_relist() {
+    let (mut rig, watch) = Rig::synced("5", &["a@1", "b@2"]).await;
+    watch.send(Ok(WatchEvent::Undecodable {
+        change: ObjectChange::Deleted,
+        object: undecodable(None),
+    }));
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list >=5");
+    list.page("9", &["a@1"]);
+    assert_eq!(rig.heard().await, ["delete(missed) b@2"]);
+}
+
+/// Continuity: a replica that lags behind must not take the cache back.
+#[tokio::test(start_paused = true)]
+async fn an_older_state_than_was_seen_is_refused() {
+    let (mut rig, watch) = Rig::synced("50", &["a@40"]).await;
+    watch.fail(expired());
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list >=50");
+    list.page("30", &["a@20"]);
+    assert_eq!(rig.store().await, ["a@40"]);
+    assert_eq!(rig.version().await, "50");
+    assert!(matches!(rig.state().await, State::BackingOff { .. }));
+    // Only the newest state can tell a stale replica from a restored etcd.
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list newest limit 500");
+    list.page("60", &["a@55"]);
+    let _watch = rig.server.watch().await.open();
+    assert_eq!(rig.heard().await, ["update a@40->55"]);
+    assert_eq!(rig.scope().await.counts.rewinds, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rewind_of_the_newest_state_is_followed_and_reported() {
+    let (mut rig, watch) = Rig::synced("50", &["a@40", "b@45"]).await;
+    watch.fail(expired());
+    rig.server.list().await.page("30", &["a@20"]);
+    rig.server.list().await.page("30", &["a@20"]);
+    let watch = rig.server.watch().await;
+    assert_eq!(watch.to_string(), "watch after 30");
+    let watch = watch.open();
+    assert_eq!(rig.heard().await, ["delete(missed) b@45", "update a@40->20"]);
+    assert_eq!(rig.version().await, "30");
+    assert_eq!(rig.scope().await.counts.rewinds, 1);
+    watch.modify("a@31");
+    assert_eq!(rig.heard().await, ["update a@20->31"]);
+}

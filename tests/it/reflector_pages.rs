@@ -1,0 +1,219 @@
+//! Lists in pages: when pages are asked for, and what happens when one of them fails.
+
+use std::time::Duration;
+
+use informer_core::source::{ListFrom, ListMetadata, ListRequest, ServerStatus};
+use informer_core::{InitialState, SourceError, State};
+
+use super::scripted::{Rig, config, expired, metadata, settle, status, timed};
+
+fn paging(size: u32) -> Rig {
+    Rig::with(config(InitialState::List), |builder| builder.page_size(size))
+}
+
+/// Upstream: TestReflectorWatchListPageSize.
+#[tokio::test(start_paused = true)]
+async fn an_explicit_page_size_is_always_used_and_pages_are_joined() {
+    let mut rig = paging(4);
+    let first = rig.server.list().await;
+    assert_eq!(first.to_string(), "list any limit 4");
+    first.page_before("10", "C1", &["a@1", "b@2", "c@3", "d@4"]);
+    let second = rig.server.list().await;
+    let expected = ListRequest {
+        from: ListFrom::AnyCached,
+        limit: Some(4),
+        continue_token: Some("C1".to_owned()),
+    };
+    assert_eq!(second.request, expected);
+    second.page_before("10", "C2", &["e@5", "f@6", "g@7", "h@8"]);
+    let third = rig.server.list().await;
+    assert_eq!(third.to_string(), "list any limit 4 continue C2");
+    assert!(
+        rig.store().await.is_empty(),
+        "nothing is visible before the last page"
+    );
+    third.page("10", &["i@9", "j@10"]);
+    let watch = rig.server.watch().await;
+    assert_eq!(watch.to_string(), "watch after 10");
+    assert_eq!(rig.heard().await.len(), 10);
+
+    // Also where a version is asked for.
+    watch.open().fail(expired());
+    assert_eq!(rig.server.list().await.to_string(), "list >=10 limit 4");
+}
+
+/// Upstream: TestReflectorNotPaginatingNotConsistentReads.
+#[tokio::test(start_paused = true)]
+async fn a_list_not_older_than_a_version_is_not_paged() {
+    let (mut rig, watch) = Rig::synced("10", &["a@1"]).await;
+    watch.fail(expired());
+    let list = rig.server.list().await;
+    let expected = ListRequest {
+        from: ListFrom::NotOlderThan("10".into()),
+        limit: None,
+        continue_token: None,
+    };
+    assert_eq!(list.request, expected);
+}
+
+/// Upstream: TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_pages_its_cached_state_is_asked_for_pages_for_ever() {
+    let mut rig = Rig::listing();
+    rig.server.list().await.page_before("10", "C1", &["a@1"]);
+    rig.server.list().await.page("10", &["b@2"]);
+    rig.server.watch().await.fail(expired());
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list >=10 limit 500");
+    list.page("11", &["a@1"]);
+    rig.server.watch().await.fail(expired());
+    assert_eq!(rig.server.list().await.to_string(), "list >=11 limit 500");
+}
+
+/// Upstream: TestReflectorFullListIfExpired, and the pager's own test of the same.
+#[tokio::test(start_paused = true)]
+async fn an_expired_second_page_leads_to_one_full_list_of_the_same_state() {
+    let mut rig = paging(1);
+    rig.server.list().await.page("5", &["a@1"]);
+    rig.server.watch().await.open().fail(expired());
+    rig.server
+        .list()
+        .await
+        .page_before("7", "C1", &["a@1", "ghost@6"]);
+    let second = rig.server.list().await;
+    assert_eq!(second.to_string(), "list >=5 limit 1 continue C1");
+    let (wait, list) = {
+        second.fail(expired());
+        timed(rig.server.list()).await
+    };
+    assert_eq!(wait, Duration::ZERO, "the full list is asked for at once");
+    assert_eq!(list.to_string(), "list >=5");
+    list.page("8", &["a@1", "b@8"]);
+    let watch = rig.server.watch().await;
+    assert_eq!(watch.to_string(), "watch after 8");
+    assert_eq!(
+        rig.store().await,
+        ["a@1", "b@8"],
+        "nothing of the first page is left"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_list_that_expires_too_leads_to_the_newest_state() {
+    let mut rig = paging(1);
+    rig.server.list().await.page_before("7", "C1", &["a@1"]);
+    rig.server.list().await.fail(expired());
+    rig.server.list().await.fail(expired());
+    assert_eq!(rig.server.list().await.to_string(), "list newest limit 1");
+}
+
+/// Upstream: the pager keeps the version of the first page: what changed since comes through the watch.
+#[tokio::test(start_paused = true)]
+async fn the_version_of_a_paged_list_is_that_of_its_first_page() {
+    let mut rig = paging(1);
+    rig.server.list().await.page_before("7", "C1", &["a@1"]);
+    rig.server.list().await.page("9", &["b@2"]);
+    assert_eq!(rig.server.watch().await.to_string(), "watch after 7");
+}
+
+/// Upstream: TestReflectorExpiredExactResourceVersion.
+#[tokio::test(start_paused = true)]
+async fn an_expired_list_is_followed_at_once_by_one_of_the_newest_state() {
+    let (mut rig, watch) = Rig::synced("10", &["a@1"]).await;
+    watch.fail(expired());
+    rig.server.list().await.fail(expired());
+    let (wait, list) = timed(rig.server.list()).await;
+    assert_eq!(wait, Duration::ZERO);
+    assert_eq!(list.to_string(), "list newest limit 500");
+    list.page("20", &["a@1"]);
+    // The success restores continuity.
+    rig.server.watch().await.fail(expired());
+    assert_eq!(rig.server.list().await.to_string(), "list >=20");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_list_of_the_newest_state_waits_before_the_next() {
+    let mut rig = Rig::listing();
+    rig.server.list().await.fail(expired());
+    rig.server.list().await.fail(expired());
+    let (wait, list) = timed(rig.server.list()).await;
+    assert!(wait >= Duration::from_millis(800), "{wait:?}");
+    assert_eq!(list.to_string(), "list newest limit 500");
+}
+
+fn too_large(code: u16, reason: &str, message: &str, causes: &[(&str, &str)]) -> SourceError {
+    SourceError::Status {
+        status: ServerStatus {
+            code,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            retry_after: None,
+            causes: causes
+                .iter()
+                .map(|(reason, message)| ((*reason).to_owned(), (*message).to_owned()))
+                .collect(),
+        },
+    }
+}
+
+/// Upstream: TestReflectorFullListIfTooLarge.
+#[tokio::test(start_paused = true)]
+async fn a_version_the_server_has_not_reached_is_given_up_in_all_three_forms() {
+    for error in [
+        too_large(
+            504,
+            "Timeout",
+            "",
+            &[("ResourceVersionTooLarge", "Too large resource version")],
+        ),
+        too_large(504, "Timeout", "", &[("", "Too large resource version")]),
+        too_large(504, "Timeout", "Too large resource version: 10, current: 3", &[]),
+    ] {
+        let (mut rig, watch) = Rig::synced("10", &["a@1"]).await;
+        watch.fail(expired());
+        rig.server.list().await.fail(error.clone());
+        let (wait, list) = timed(rig.server.list()).await;
+        assert_eq!(list.to_string(), "list newest limit 500", "{error}");
+        assert_eq!(wait, Duration::ZERO, "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_from_a_version_the_server_has_not_reached_leads_to_the_newest_state() {
+    let (mut rig, watch) = Rig::synced("10", &["a@1"]).await;
+    watch.fail(too_large(
+        504,
+        "Timeout",
+        "Too large resource version: 10, current: 3",
+        &[],
+    ));
+    assert_eq!(rig.server.list().await.to_string(), "list newest limit 500");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_page_fails_the_list() {
+    let mut rig = paging(1);
+    rig.server.list().await.page_before("7", "C1", &["a@1"]);
+    rig.server.list().await.fail(status(500, "InternalError"));
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list any limit 1", "it begins again");
+    list.page("8", &["b@2"]);
+    assert_eq!(rig.store().await, ["b@2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_counts_what_came_and_what_the_server_says_is_left() {
+    let mut rig = paging(2);
+    let first = ListMetadata {
+        continue_token: Some("C1".to_owned()),
+        remaining: Some(3),
+        ..metadata("7")
+    };
+    rig.server.list().await.page_with(first, &["a@1", "b@2"]);
+    let _second = rig.server.list().await;
+    settle().await;
+    match rig.state().await {
+        State::Listing { received, expected } => assert_eq!((received, expected), (2, Some(5))),
+        other => panic!("{other}"),
+    }
+}
