@@ -100,7 +100,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
     /// exact. `values` must be pure: it is asked again for the values of an object that is about to change or go.
     /// If it panics for an object, that object has no values in this index, nothing else is hurt, and
     /// [`index_status`](Self::index_status) says so. It runs without a lock that a reader could want, and may read
-    /// this indexer; it may not add an index.
+    /// this indexer (one that it owns a clone of then lives as long as the program); it may not add an index.
     ///
     /// # Errors
     /// [`IndexError::NameTaken`] if there is an index of this name, [`IndexError::Nested`] if called from inside
@@ -218,7 +218,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
 /// How often an index that is being added runs after the writer before it holds the writer up for the last few
 /// changes.
-const CATCH_UPS: usize = 4;
+pub(super) const CATCH_UPS: usize = 4;
 
 impl<K: Object> Indexer<K> {
     /// The index of the values of one label, added if it is not there yet. Listers with a selector on that label

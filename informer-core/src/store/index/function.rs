@@ -50,14 +50,21 @@ impl<K, V: IndexValue> IndexSource<K, V> {
         catch_unwind(call).unwrap_or_else(|panic| Err(message(&*panic)))
     }
 
-    /// Notes a failure and says so in the log. The message stays out of the log: it may quote the object.
+    /// Notes a failure and says so in the log: the first, the second, the fourth and so on, because a function that
+    /// fails for one object may fail for all. The message stays out of the log: it may quote the object.
     pub(super) fn report(&self, key: KeyRef<'_>, message: String) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.count += 1;
-        failures.last_key = Some(key.to_key());
-        failures.last_message = Some(message);
-        drop(failures);
-        tracing::error!(index = %self.name, %key, "index function failed, the object is missing from this index");
+        let mut noted = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.count += 1;
+        noted.last_key = Some(key.to_key());
+        noted.last_message = Some(message);
+        let failures = noted.count;
+        drop(noted);
+        if failures.is_power_of_two() {
+            tracing::error!(
+                index = %self.name, %key, failures,
+                "index function failed, the object is missing from this index",
+            );
+        }
     }
 
     pub(super) fn failures(&self) -> Failures {

@@ -1,15 +1,17 @@
 //! Readers, and indexes being added, while the writer commits.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::*;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::store::indexer::CATCH_UPS;
 use crate::store::{self, Snapshot};
 
 const NAMES: u64 = 70;
-const COMMITS: u64 = 60;
+const COMMITS: u64 = 40;
 
 fn name(number: u64) -> String {
     format!(
@@ -106,6 +108,29 @@ fn indexes_added_while_the_writer_commits_are_complete() {
             assert_eq!(index.len(&format!("round-{COMMITS}")), indexer.len());
         }
     });
+}
+
+/// Every call of the function while it runs unlocked lets another commit slip in, so the index never catches up by
+/// itself and has to hold the writer up for the last one.
+#[test]
+fn an_index_catches_up_with_a_writer_that_never_pauses() {
+    let (mut writer, indexer) = store::new();
+    put(&mut writer, &[("ns/a", &["round-0"])]);
+    let unlocked = 1 + 2 * CATCH_UPS;
+    let calls = AtomicUsize::new(0);
+    let writer = Mutex::new(writer);
+    let busy = move |object: &ConfigMap| {
+        let call = calls.fetch_add(1, Ordering::SeqCst) + 1;
+        if call <= unlocked {
+            put(
+                &mut writer.lock().unwrap(),
+                &[("ns/a", &[&format!("round-{call}")])],
+            );
+        }
+        values_of(object)
+    };
+    let index = indexer.add_index("busy", busy).unwrap();
+    assert_eq!(index.values(), [format!("round-{unlocked}")]);
 }
 
 #[test]
