@@ -25,6 +25,6 @@ mod typed;
 
 pub(crate) use apply::{Apply, OnConflict, apply};
 pub(crate) use error::{ConflictCause, PatchError};
-pub(crate) use json::{MAX_JSON_PATCH_OPERATIONS, json_patch, merge_patch};
+pub(crate) use json::{json_patch, merge_patch};
 pub(crate) use managed_fields::{Part, Write, manager_of, record_update};
 pub(crate) use strategic::strategic_merge;

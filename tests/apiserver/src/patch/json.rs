@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::PatchError;
 
 /// The most operations a JSON patch may have, as in the API server.
-pub(crate) const MAX_JSON_PATCH_OPERATIONS: usize = 10_000;
+const MAX_JSON_PATCH_OPERATIONS: usize = 10_000;
 
 /// Applies a JSON patch (RFC 6902). A `test` that fails refuses the whole patch with 422.
 ///

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::patch::{MAX_JSON_PATCH_OPERATIONS, PatchError, json_patch, merge_patch};
+use super::{MAX_JSON_PATCH_OPERATIONS, json_patch, merge_patch};
+use crate::patch::PatchError;
 
 fn object() -> Value {
     json!({"metadata": {"finalizers": ["x/a", "x/b"]}, "data": {"a": "1", "b": "1"}})
