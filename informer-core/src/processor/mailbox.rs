@@ -68,6 +68,9 @@ impl<K: Object> Mailbox<K> {
 
     pub(super) fn push_initial_end(&self) {
         let mut inbox = self.0.lock();
+        if inbox.state != HandlerState::Active {
+            return;
+        }
         inbox.buffer.push_initial_end();
         inbox.wake();
     }
@@ -101,7 +104,10 @@ impl<K: Object> Mailbox<K> {
             drop(inbox);
             let objects = snapshot.list().into_iter();
             inbox = self.0.lock();
-            inbox.replay = Replay::Objects(objects);
+            // The inbox may have ended in between, and must not keep what nobody will hear.
+            if let Replay::Snapshot(_) = inbox.replay {
+                inbox.replay = Replay::Objects(objects);
+            }
         }
         inbox.take()
     }
