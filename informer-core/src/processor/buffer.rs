@@ -41,6 +41,8 @@ pub(super) struct Buffer<K> {
     limit: usize,
     overflow: Overflow,
     exact: VecDeque<Item<K>>,
+    /// How many marks are among them: only events count towards the limit.
+    marks: usize,
     folded: BTreeMap<u64, Folded<K>>,
     /// Where the entry of each key stands in `folded`.
     places: HashMap<ObjectKey, u64>,
@@ -71,14 +73,16 @@ impl<K: Object> Buffer<K> {
             limit: limit.max(1),
             overflow,
             exact: VecDeque::new(),
+            marks: 0,
             folded: BTreeMap::new(),
             places: HashMap::new(),
             next_place: 0,
         }
     }
 
+    /// How many events wait; past the limit, for how many objects. The mark of the initial state is not one.
     pub(super) fn len(&self) -> usize {
-        self.exact.len() + self.folded.len()
+        self.exact.len() - self.marks + self.folded.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -94,7 +98,7 @@ impl<K: Object> Buffer<K> {
     }
 
     pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
-        let full = self.exact.len() >= self.limit;
+        let full = self.exact.len() - self.marks >= self.limit;
         match self.overflow {
             Overflow::Disconnect if full => return Pushed::Overflowed,
             Overflow::Coalesce if full || !self.folded.is_empty() => self.fold(event),
@@ -106,6 +110,7 @@ impl<K: Object> Buffer<K> {
     pub(super) fn push_initial_end(&mut self) {
         if self.folded.is_empty() {
             self.exact.push_back(Item::InitialEnd);
+            self.marks += 1;
         } else {
             self.append(Folded::InitialEnd);
         }
@@ -113,6 +118,9 @@ impl<K: Object> Buffer<K> {
 
     pub(super) fn pop(&mut self) -> Option<Item<K>> {
         if let Some(item) = self.exact.pop_front() {
+            if let Item::InitialEnd = item {
+                self.marks -= 1;
+            }
             if self.exact.is_empty() {
                 // A burst must not cost its peak for ever.
                 self.exact.shrink_to(64);
@@ -149,6 +157,7 @@ impl<K: Object> Buffer<K> {
 
     pub(super) fn clear(&mut self) {
         self.exact = VecDeque::new();
+        self.marks = 0;
         self.folded = BTreeMap::new();
         self.places = HashMap::new();
     }
