@@ -59,7 +59,8 @@ impl Default for QueueOptions {
 }
 
 impl DeltaFifo {
-    /// The two ends of a queue over these scopes. The queue closes when the last sender or the receiver is dropped.
+    /// The two ends of a queue over these scopes, one sender for each. The queue closes when the last sender or the receiver
+    /// is dropped.
     pub fn channel<K: Object>(
         scopes: impl IntoIterator<Item = Scope>,
         options: QueueOptions,
@@ -69,11 +70,12 @@ impl DeltaFifo {
         let queue = Arc::new(Mutex::new(Queue {
             log: VecDeque::new(),
             changes: 0,
-            options,
+            // The fields are public: without room every sender would wait for ever, and an empty batch would lose its entry.
+            options: options.capacity(options.capacity).batch(options.batch),
             replacing: BTreeSet::new(),
             unsynced: scopes.iter().cloned().collect(),
             senders: scopes.len(),
-            closed: false,
+            closed: scopes.is_empty(),
             consumer: None,
             producers: Vec::new(),
         }));
