@@ -7,9 +7,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::encode::{self, Shape, Typed};
 use crate::error::ApiError;
-use crate::object::{Stored, write};
+use crate::object::Stored;
 use crate::registry::Resource;
 use crate::request::{ListOptions, VersionMatch};
 use crate::state::State;
@@ -200,33 +199,4 @@ impl ListAnswer {
         }
         metadata.into()
     }
-
-    /// The items, each as JSON.
-    pub(crate) fn item_bytes(&self, resource: &Resource, shape: Shape) -> Vec<Vec<u8>> {
-        let item = |stored: &Arc<Stored>| {
-            let mut buffer = Vec::new();
-            encode::object(&mut buffer, resource, stored, shape, Typed::AsItem);
-            buffer
-        };
-        self.items.iter().map(item).collect()
-    }
-}
-
-/// Puts a list together from its parts.
-pub(crate) fn assemble(resource: &Resource, shape: Shape, metadata: &Value, items: &[Vec<u8>]) -> Vec<u8> {
-    let (kind, api_version) = encode::list_type_of(resource, shape);
-    let mut buffer = Vec::with_capacity(256 + items.iter().map(|item| item.len() + 1).sum::<usize>());
-    buffer.push(b'{');
-    encode::type_fields(&mut buffer, &kind, &api_version);
-    buffer.extend_from_slice(b",\"metadata\":");
-    write(&mut buffer, metadata);
-    buffer.extend_from_slice(b",\"items\":[");
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            buffer.push(b',');
-        }
-        buffer.extend_from_slice(item);
-    }
-    buffer.extend_from_slice(b"]}\n");
-    buffer
 }

@@ -6,6 +6,10 @@ mod crd;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::schema::Schema;
+
 pub(crate) use crd::{Definition, established};
 
 /// The API group of CustomResourceDefinitions.
@@ -67,6 +71,8 @@ pub(crate) struct Resource {
     pub(crate) generation: Generation,
     /// Field paths, beside name and namespace, that a field selector may name.
     pub(crate) selectable: Vec<String>,
+    /// The structural schema of a custom kind.
+    pub(crate) open_api: Option<Arc<Value>>,
 }
 
 /// Whether a kind has a subresource.
@@ -94,6 +100,16 @@ impl Resource {
             self.version.clone()
         } else {
             format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// How the fields of the kind merge. A kind that Kubernetes 1.37 no longer has merges field by field.
+    pub(crate) fn schema(&self) -> Schema {
+        match self.origin {
+            Origin::BuiltIn => {
+                Schema::builtin(&self.api_version(), &self.kind).unwrap_or_else(|| Schema::custom(None))
+            }
+            Origin::Custom => Schema::custom(self.open_api.as_deref()),
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::shared::BoxError;
-use crate::watch::{Watch, gzip};
+use crate::watch::{Watch, broken, gzip};
 
 /// The body of every answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
@@ -22,7 +22,7 @@ pub(crate) const JSON: &str = "application/json";
 const GZIP_THRESHOLD: usize = 128 * 1024;
 
 /// Long bodies are sent in pieces of this size.
-const CHUNK: usize = 64 * 1024;
+pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// A body in one piece.
 pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
@@ -31,14 +31,14 @@ pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
         .boxed_unsync()
 }
 
-/// A body in pieces of at most `size` bytes.
-pub(crate) fn pieces(mut bytes: Bytes, size: usize) -> Body {
+/// A body in pieces of at most `size` bytes, and then perhaps a broken connection.
+fn pieces(mut bytes: Bytes, size: usize, end: Option<BoxError>) -> Body {
     let size = size.max(1);
     let chunks = std::iter::from_fn(move || {
         let length = size.min(bytes.len());
         (length > 0).then(|| Ok::<_, BoxError>(Frame::data(bytes.split_to(length))))
     });
-    StreamBody::new(stream::iter(chunks)).boxed_unsync()
+    StreamBody::new(stream::iter(chunks.chain(end.map(Err)))).boxed_unsync()
 }
 
 pub(crate) fn answer(code: u16, content_type: &str, body: Body) -> Response<Body> {
@@ -58,14 +58,36 @@ pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
     answer(code, "text/plain; charset=utf-8", whole(text))
 }
 
-/// A document that may be long: in pieces, and compressed if the client takes gzip and it is worth it.
-pub(crate) fn document(content_type: &str, bytes: Vec<u8>, accepts_gzip: bool) -> Response<Body> {
-    if accepts_gzip && bytes.len() > GZIP_THRESHOLD {
-        let mut response = answer(200, content_type, pieces(gzip(&bytes).into(), CHUNK));
-        mark_gzip(&mut response);
-        return response;
+/// A body that may be long: compressed if the client takes gzip and it is worth it.
+#[derive(Debug)]
+pub(crate) struct Document {
+    bytes: Bytes,
+    compressed: bool,
+}
+
+impl Document {
+    pub(crate) fn new(bytes: Vec<u8>, accepts_gzip: bool) -> Self {
+        let compressed = accepts_gzip && bytes.len() > GZIP_THRESHOLD;
+        let bytes = if compressed { gzip(&bytes) } else { bytes };
+        Self {
+            bytes: bytes.into(),
+            compressed,
+        }
     }
-    answer(200, content_type, pieces(bytes.into(), CHUNK))
+
+    /// Sends it in pieces, and breaks the connection after so many bytes if a fault says so.
+    pub(crate) fn answer(mut self, piece: usize, cut: Option<usize>) -> Response<Body> {
+        let mut end = None;
+        if let Some(limit) = cut.filter(|limit| *limit < self.bytes.len()) {
+            self.bytes.truncate(limit);
+            end = Some(broken());
+        }
+        let mut response = answer(200, JSON, pieces(self.bytes, piece, end));
+        if self.compressed {
+            mark_gzip(&mut response);
+        }
+        response
+    }
 }
 
 pub(crate) fn error(error: &ApiError) -> Response<Body> {

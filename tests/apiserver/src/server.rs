@@ -9,8 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::builder::Builder;
-use crate::encode::{self, Shape, Typed};
+use crate::encode::{self, Typed};
 use crate::error::ApiError;
+use crate::faults::Faults;
 use crate::http::Listener;
 use crate::log::Requests;
 use crate::object::{Object, Stored, metadata_str};
@@ -85,6 +86,11 @@ impl ApiServer {
              server: {url}\ncontexts:\n- name: embedded\n  context:\n    cluster: embedded\n    namespace: default\n    \
              user: embedded\nusers:\n- name: embedded\n  user: {{}}\n"
         ))
+    }
+
+    /// The fault script.
+    pub fn faults(&self) -> Faults {
+        Faults::new(self.shared.clone())
     }
 
     /// The requests so far, oldest first; at most [`LOG_CAPACITY`](crate::LOG_CAPACITY) of them.
@@ -262,7 +268,7 @@ fn direct_write<'a>(resource: &'a Resource, namespace: &'a str) -> Write<'a> {
 
 fn decode<T: DeserializeOwned>(resource: &Resource, stored: &Stored) -> Result<T, ApiError> {
     let mut buffer = Vec::new();
-    encode::object(&mut buffer, resource, stored, Shape::Full, Typed::Named);
+    encode::whole(&mut buffer, resource, stored, Typed::Named);
     serde_json::from_slice(&buffer).map_err(|error| {
         ApiError::new(
             500,

@@ -13,10 +13,12 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use crate::api;
 use crate::error::ApiError;
+use crate::faults::{Fault, Plan};
 use crate::log::{self, Outcome};
 use crate::request::Target;
 use crate::respond::{self, Body};
 use crate::shared::{BoxError, Shared};
+use crate::watch::broken;
 
 /// The server as a [`tower::Service`].
 ///
@@ -85,20 +87,24 @@ impl ApiService {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path().to_owned();
         let target = Target::read(&parts.method, &path, parts.uri.query().unwrap_or_default());
-        let number = self.record(&parts, &path, &target);
-        let result = match self.shared.is_stopped() {
-            true => Err(refused()),
-            false => match Limited::new(body, BODY_LIMIT).collect().await {
-                Ok(body) => {
+        let entry = self.entry(&parts, &path, &target);
+        let plan = self.shared.script().plan(&entry);
+        let refusal = plan.refusal(&entry);
+        let number = self.shared.log().begin(entry);
+        let result = match self.before_answer(&plan).await {
+            Err(error) => Err(error),
+            Ok(()) => match (refusal, Limited::new(body, BODY_LIMIT).collect().await) {
+                (Some(refusal), _) => Ok(respond::error(&refusal)),
+                (None, Ok(body)) => {
                     let call = Call {
                         target,
                         path,
                         headers: parts.headers,
                         body: body.to_bytes(),
                     };
-                    api::answer(&self.shared, call).await
+                    Ok(api::answer(&self.shared, &call, plan))
                 }
-                Err(error) if error.is::<LengthLimitError>() => {
+                (None, Err(error)) if error.is::<LengthLimitError>() => {
                     let message = format!("Request entity too large: limit is {BODY_LIMIT}");
                     Ok(respond::error(&ApiError::new(
                         413,
@@ -106,7 +112,7 @@ impl ApiService {
                         message,
                     )))
                 }
-                Err(error) => Err(error),
+                (None, Err(error)) => Err(error),
             },
         };
         let outcome = result.as_ref().map_or(Outcome::Failed, |answer| {
@@ -116,7 +122,27 @@ impl ApiService {
         result
     }
 
-    fn record(&self, parts: &http::request::Parts, path: &str, target: &Target) -> u64 {
+    /// What faults do before anything is answered; the error is a connection that fails.
+    async fn before_answer(&self, plan: &Plan) -> Result<(), BoxError> {
+        if self.shared.is_stopped() {
+            return Err(refused());
+        }
+        let delay = plan.delay();
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        if plan.has(&Fault::Refuse) {
+            return Err(refused());
+        }
+        if let Some(id) = plan.hang() {
+            self.shared.held_by(id).await;
+            return Err(broken());
+        }
+        Ok(())
+    }
+
+    /// The request as the log and the fault rules see it.
+    fn entry(&self, parts: &http::request::Parts, path: &str, target: &Target) -> log::Request {
         let text = |name| header(&parts.headers, name).to_owned();
         let mut entry = log::Request {
             number: 0,
@@ -139,12 +165,12 @@ impl ApiService {
             log::fill_path(&mut entry, resource);
         }
         tracing::debug!(method = %parts.method, path, verb = target.verb.as_str(), "received request");
-        self.shared.log().begin(entry)
+        entry
     }
 }
 
 /// What a client sees when nobody listens.
-pub(crate) fn refused() -> BoxError {
+fn refused() -> BoxError {
     io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused").into()
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock::RunningClock;
+use crate::faults::{FaultId, Script};
 use crate::list::WatchCache;
 use crate::log::RequestLog;
 use crate::request::WatchList;
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) clock: RunningClock,
     state: Mutex<State>,
     log: Mutex<RequestLog>,
+    script: Mutex<Script>,
     pulse: watch::Sender<Pulse>,
     watchers: AtomicUsize,
 }
@@ -56,6 +58,7 @@ impl Shared {
             clock: state.clock,
             state: Mutex::new(state),
             log: Mutex::new(RequestLog::default()),
+            script: Mutex::new(Script::default()),
             pulse: watch::Sender::new(Pulse::default()),
             watchers: AtomicUsize::new(0),
         }
@@ -68,6 +71,15 @@ impl Shared {
 
     pub(crate) fn log(&self) -> MutexGuard<'_, RequestLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a fault rule has not been removed.
+    pub(crate) fn holds(&self, id: FaultId) -> bool {
+        self.script().holds(id)
     }
 
     /// Changes the state and wakes the watches if anything was written.

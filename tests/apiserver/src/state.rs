@@ -17,7 +17,7 @@ use crate::rng::Rng;
 use crate::storage::Storage;
 use crate::version::VersionFormat;
 
-pub(crate) use delete::{DeleteRequest, Deleted, Preconditions};
+pub(crate) use delete::{DeleteRequest, Deleted};
 pub(crate) use update::Part;
 
 /// The state behind the server's lock.

@@ -1,8 +1,10 @@
 //! WATCH: a stream that reads the history at its own pace and ends by timeout, closing, or falling too far behind.
 
 mod frame;
+mod start;
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,16 +14,15 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::encode::Shape;
 use crate::error::ApiError;
-use crate::list::parse_version;
+use crate::faults::{Ending, Fault, FaultId, Passage, Plan, StreamFaults, progress_bookmark};
 use crate::registry::Resource;
-use crate::request::{ListOptions, WatchList};
+use crate::request::ListOptions;
 use crate::shared::{BoxError, Pulse, Shared, WatcherGuard};
 use crate::state::State;
-use crate::storage::{Change, ChangeKind, Compacted};
+use crate::storage::Change;
 
 pub use frame::EventType;
-use frame::{Compression, Framing};
-pub(crate) use frame::{Frame, gzip};
+pub(crate) use frame::{Compression, Frame, Framing, gzip};
 
 /// How a watch from a revision that is gone is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +40,9 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
 /// Changes looked at under one lock.
 const BATCH: usize = 512;
+
+/// A flush is cut after this many bytes, so that one large batch does not become one large chunk.
+const FLUSH: usize = 64 * 1024;
 
 /// What is watched.
 #[derive(Debug)]
@@ -58,9 +62,13 @@ pub(crate) struct Watch {
     shared: Arc<Shared>,
     request: WatchRequest,
     framing: Framing,
+    faults: StreamFaults,
     /// Everything up to this revision was looked at.
     cursor: u64,
     pending: VecDeque<Frame>,
+    /// Pieces of a flush that a fault has broken up.
+    pieces: VecDeque<Bytes>,
+    bytes_sent: usize,
     phase: Phase,
     deadline: Instant,
     next_bookmark: Option<Instant>,
@@ -75,54 +83,60 @@ enum Phase {
     Open,
     /// What is pending is still sent, and nothing after it.
     Ending,
-}
-
-/// Where a watch begins.
-struct Start {
-    cursor: u64,
-    frames: VecDeque<Frame>,
-    phase: Phase,
+    /// The connection breaks next.
+    Breaking,
+    Closed,
 }
 
 impl Watch {
     /// Opens a watch, or refuses it.
-    pub(crate) fn open(shared: &Arc<Shared>, request: WatchRequest) -> Result<Self, ApiError> {
+    pub(crate) fn open(shared: &Arc<Shared>, request: WatchRequest, plan: Plan) -> Result<Self, ApiError> {
         let pulse = shared.subscribe();
         let generation = pulse.borrow().generation;
-        let promoted = initial_events(&request.options, shared.settings.watch_list);
-        let compressed = request.accepts_gzip && promoted == Initial::WithEnd;
-        let compression = if compressed {
-            Compression::GzipMembers
-        } else {
-            Compression::Plain
-        };
+        let initial = start::Initial::of(&request.options, shared.settings.watch_list);
+        let compressed = request.accepts_gzip && initial == start::Initial::WithEnd;
         let framing = Framing {
             resource: request.resource.clone(),
             shape: request.shape,
-            compression,
+            compression: if compressed {
+                Compression::GzipMembers
+            } else {
+                Compression::Plain
+            },
+            clock: shared.clock,
         };
         let mut state = shared.state();
-        let start = start(&state, shared, &request, &framing, promoted)?;
+        let start = start::Opening {
+            state: &state,
+            shared,
+            request: &request,
+            framing: &framing,
+            plan: &plan,
+        };
+        let start = start.run(initial)?;
         let timeout = request.options.timeout.unwrap_or_else(|| {
             // Without a timeout the real server picks one between its minimum and twice that.
             let minimum = shared.settings.min_request_timeout;
             minimum + Duration::from_secs(state.rng.below(minimum.as_secs().max(1)))
         });
         drop(state);
-        let now = Instant::now();
+        let (now, interval) = (Instant::now(), shared.settings.bookmark_interval);
         let deadline = now + timeout;
-        let next_bookmark = request
-            .options
-            .bookmarks
-            .then(|| next_bookmark(now, deadline, shared.settings.bookmark_interval));
         Ok(Self {
             shared: shared.clone(),
             framing,
+            faults: plan.into_stream_faults(),
             cursor: start.cursor,
             pending: start.frames,
+            pieces: VecDeque::new(),
+            bytes_sent: 0,
             phase: start.phase,
             deadline,
-            next_bookmark: next_bookmark.flatten(),
+            next_bookmark: request
+                .options
+                .bookmarks
+                .then(|| next_bookmark(now, deadline, interval))
+                .flatten(),
             pulse,
             generation,
             _guard: WatcherGuard::new(shared),
@@ -143,11 +157,29 @@ impl Watch {
         })
     }
 
-    /// The next flush: as many events as are ready.
+    /// The next chunk: as many events as are ready, unless a fault says otherwise.
     async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         loop {
+            if let Some(piece) = self.pieces.pop_front() {
+                return Some(Ok(piece));
+            }
+            match self.phase {
+                Phase::Closed => return None,
+                Phase::Breaking => {
+                    self.phase = Phase::Closed;
+                    return Some(Err(broken()));
+                }
+                Phase::Open => {
+                    if let Some(ending) = self.faults.due() {
+                        self.end_by(ending).await;
+                        continue;
+                    }
+                }
+                Phase::Ending => {}
+            }
             if !self.pending.is_empty() {
-                return Some(Ok(self.framing.flush(&mut self.pending)));
+                self.flush();
+                continue;
             }
             // Marked as seen before the state is read, so that a change in between wakes the stream again.
             let pulse = *self.pulse.borrow_and_update();
@@ -161,6 +193,79 @@ impl Watch {
         }
     }
 
+    /// Carries out what a fault has in store for the end of the stream.
+    async fn end_by(&mut self, ending: Ending) {
+        match ending {
+            Ending::Close => self.phase = Phase::Closed,
+            Ending::Break => self.phase = Phase::Breaking,
+            Ending::Hold(id) => {
+                self.shared.held_by(id).await;
+                self.phase = Phase::Breaking;
+            }
+            Ending::Error(error) => {
+                self.pending.clear();
+                self.pending.push_back(self.framing.error(&error));
+                self.phase = Phase::Ending;
+            }
+        }
+    }
+
+    /// Packs pending events into chunks.
+    fn flush(&mut self) {
+        let mut plain = Vec::new();
+        while let Some(mut frame) = self.pending.pop_front() {
+            match self.faults.pass(&mut frame) {
+                Passage::Whole => frame::line(&mut plain, &frame),
+                Passage::Lost => {}
+                Passage::Torn(cut) => {
+                    self.send(plain);
+                    let torn = self.framing.torn(&frame, cut);
+                    self.send_packed(torn);
+                    self.phase = Phase::Breaking;
+                    return;
+                }
+            }
+            // Faults that end the stream count events, so each must be able to be the last of its flush.
+            if plain.len() >= FLUSH || (self.phase == Phase::Open && self.faults.due().is_some()) {
+                break;
+            }
+        }
+        self.send(plain);
+    }
+
+    fn send(&mut self, plain: Vec<u8>) {
+        if plain.is_empty() {
+            return;
+        }
+        self.send_packed(self.framing.pack(plain));
+        if self.is_compressed() && self.faults.plan.has(&Fault::EmptyMembers) {
+            self.send_packed(gzip(&[]).into());
+        }
+    }
+
+    fn send_packed(&mut self, mut chunk: Bytes) {
+        if let Some(limit) = self.faults.plan.cut_bytes()
+            && self.bytes_sent + chunk.len() >= limit
+        {
+            chunk.truncate(limit.saturating_sub(self.bytes_sent));
+            self.phase = Phase::Breaking;
+        }
+        self.bytes_sent += chunk.len();
+        let size = self.faults.plan.fragment().unwrap_or(usize::MAX);
+        while !chunk.is_empty() {
+            self.pieces.push_back(chunk.split_to(size.min(chunk.len())));
+        }
+    }
+
+    /// The newest revision this watch may see.
+    fn ceiling(&self, state: &State) -> u64 {
+        let newest = state.storage.revision();
+        match self.faults.plan.stale() {
+            Some((id, revision)) if self.shared.holds(id) => newest.min(revision),
+            _ => newest,
+        }
+    }
+
     /// Moves ready changes into `pending`.
     fn collect(&mut self) -> Collected {
         let shared = self.shared.clone();
@@ -169,10 +274,9 @@ impl Watch {
         let served = state
             .registry
             .get(&resource.group, &resource.version, &resource.plural);
-        if served.is_none() || state.storage.lag(self.cursor) > shared.settings.watch_buffer {
-            return Collected::End;
-        }
-        let newest = state.storage.revision();
+        let lag = state.storage.lag(self.cursor);
+        let newest = self.ceiling(&state);
+        let slow = lag > shared.settings.watch_buffer && newest == state.storage.revision();
         let Ok(changes) = state.storage.changes_after(self.cursor, newest) else {
             return Collected::End;
         };
@@ -188,6 +292,14 @@ impl Watch {
                 break;
             }
         }
+        if slow {
+            self.pending.clear();
+            return Collected::End;
+        }
+        if served.is_none() {
+            // The last deletions of a removed definition are still told.
+            self.phase = Phase::Ending;
+        }
         // A watch from the future keeps waiting for its revision.
         self.cursor = if full { looked_at } else { self.cursor.max(newest) };
         Collected::More
@@ -195,32 +307,14 @@ impl Watch {
 
     /// The event a change means to this watch.
     fn frame_of(&self, state: &State, change: &Change) -> Option<Frame> {
-        if change.resource != self.request.resource.id {
-            return None;
-        }
-        let namespace = &self.request.namespace;
-        if !namespace.is_empty() && change.new.namespace != *namespace {
-            return None;
-        }
-        let selectors = &self.request.options.selectors;
-        let before = change.old.as_ref().filter(|old| selectors.matches(old));
-        let after = change.kind == ChangeKind::Put && selectors.matches(&change.new);
-        let frame = |kind, stored: &_| Some(self.framing.object(kind, stored));
-        match (before, after) {
-            (None, true) => frame(EventType::Added, &change.new),
-            (Some(_), true) => frame(EventType::Modified, &change.new),
-            (Some(_), false) if change.kind == ChangeKind::Delete => frame(EventType::Deleted, &change.new),
-            // It left the selector: upstream sends what it was, under the version of the change.
-            (Some(old), false) => {
-                let left = old.restamped(change.revision, &state.versions.print(change.revision));
-                frame(EventType::Deleted, &left)
-            }
-            (None, false) => None,
-        }
+        start::frame_of(&self.request, &self.framing, state, change)
     }
 
     /// Waits for a change, a bookmark to send, or the end.
     async fn wait(&mut self) -> Option<()> {
+        if self.phase == Phase::Ending {
+            return Some(());
+        }
         let bookmark = self.next_bookmark;
         tokio::select! {
             biased;
@@ -228,9 +322,11 @@ impl Watch {
             () = sleep_until(self.deadline) => None,
             () = sleep_until(bookmark.unwrap_or(self.deadline)), if bookmark.is_some() => {
                 let version = self.shared.state().versions.print(self.cursor);
-                self.pending.push_back(self.framing.bookmark(&version, frame::Mark::Progress));
-                self.next_bookmark =
-                    next_bookmark(Instant::now(), self.deadline, self.shared.settings.bookmark_interval);
+                if let Some(metadata) = progress_bookmark(&self.faults.plan, &version) {
+                    self.pending.push_back(self.framing.bookmark(&metadata));
+                }
+                let interval = self.shared.settings.bookmark_interval;
+                self.next_bookmark = next_bookmark(Instant::now(), self.deadline, interval);
                 Some(())
             }
         }
@@ -243,90 +339,20 @@ enum Collected {
     End,
 }
 
-/// Whether a watch begins with the present state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Initial {
-    None,
-    /// Present objects, and then the end bookmark if bookmarks are allowed.
-    WithEnd,
-    /// Present objects only, as servers did before watch-list.
-    Bare,
+/// What a client sees when a connection breaks.
+pub(crate) fn broken() -> BoxError {
+    io::Error::new(io::ErrorKind::ConnectionReset, "connection reset by peer").into()
 }
 
-fn initial_events(options: &ListOptions, watch_list: WatchList) -> Initial {
-    let legacy = matches!(options.resource_version.as_str(), "" | "0");
-    match (options.send_initial_events, watch_list) {
-        (Some(true), _) => Initial::WithEnd,
-        (None, WatchList::On) if legacy => Initial::WithEnd,
-        (None, WatchList::Off) if legacy => Initial::Bare,
-        _ => Initial::None,
-    }
-}
-
-fn start(
-    state: &State,
-    shared: &Shared,
-    request: &WatchRequest,
-    framing: &Framing,
-    initial: Initial,
-) -> Result<Start, ApiError> {
-    let (options, newest) = (&request.options, state.storage.revision());
-    let asked = match options.resource_version.as_str() {
-        "" | "0" => None,
-        version => Some(parse_version(state, version).map_err(|why| ApiError::new(500, "", why))?),
-    };
-    if initial == Initial::None {
-        let cursor = asked.unwrap_or(newest);
-        return match cursor < state.storage.compacted() {
-            true => expired(state, shared, framing, cursor),
-            false => Ok(Start {
-                cursor,
-                frames: VecDeque::new(),
-                phase: Phase::Open,
-            }),
-        };
-    }
-    if asked.is_some_and(|asked| asked > newest) {
-        let current = state.versions.print(newest);
-        return Err(ApiError::too_large_version(&options.resource_version, &current));
-    }
-    let prefix = if request.namespace.is_empty() {
-        String::new()
-    } else {
-        format!("{}/", request.namespace)
-    };
-    let present = state.storage.snapshot(&request.resource.id, &prefix, "", newest);
-    let present = present.map_err(|Compacted| ApiError::expired("the present is never compacted"))?;
-    let mut frames: VecDeque<Frame> = present
-        .iter()
-        .filter(|object| options.selectors.matches(object))
-        .map(|object| framing.object(EventType::Added, object))
-        .collect();
-    if initial == Initial::WithEnd && options.bookmarks {
-        frames.push_back(framing.bookmark(&state.versions.print(newest), frame::Mark::InitialEnd));
-    }
-    Ok(Start {
-        cursor: newest,
-        frames,
-        phase: Phase::Open,
-    })
-}
-
-fn expired(state: &State, shared: &Shared, framing: &Framing, asked: u64) -> Result<Start, ApiError> {
-    let (asked_text, oldest) = (
-        state.versions.print(asked),
-        state.versions.print(state.storage.compacted()),
-    );
-    let error = ApiError::expired(format!("too old resource version: {asked_text} ({oldest})"));
-    match shared.settings.expired_watch {
-        ExpiredWatch::Response => Err(error),
-        ExpiredWatch::InStream => {
-            let frames = VecDeque::from([framing.error(&error)]);
-            Ok(Start {
-                cursor: asked,
-                frames,
-                phase: Phase::Ending,
-            })
+impl Shared {
+    /// Waits while a rule holds something up; returns at once when it is gone.
+    pub(crate) async fn held_by(&self, id: FaultId) {
+        let mut pulse = self.subscribe();
+        loop {
+            let stopped = pulse.borrow_and_update().stopped;
+            if stopped || !self.holds(id) || pulse.changed().await.is_err() {
+                return;
+            }
         }
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn resources() -> impl Iterator<Item = Resource> {
                 Generation::Spec
             },
             selectable: selectable(&id).iter().map(|path| (*path).to_owned()).collect(),
+            open_api: None,
             id: id.into(),
         }
     })

@@ -1,5 +1,7 @@
 //! Reading a CustomResourceDefinition: which resources it serves, and what its status says once it is served.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{ALL_VERBS, Generation, Origin, Resource, ResourceId, ScalePaths, Scope, Subresource};
@@ -56,6 +58,7 @@ impl Definition {
                 scale: version.pointer("/subresources/scale").and_then(scale_paths),
                 generation: Generation::Everything,
                 selectable: selectable(version),
+                open_api: version.pointer("/schema/openAPIV3Schema").cloned().map(Arc::new),
             })
         });
         Some(Self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::names;
-use super::{Source, State, Write};
+use super::{Part, Source, State, Write};
 use crate::error::{ApiError, FieldProblem};
 use crate::managed;
 use crate::object::{self, Object, Stored, metadata_mut, metadata_str, set_metadata};
@@ -42,8 +42,14 @@ impl State {
         add_defaults(resource, &name, &mut object);
         self.first_stamp(resource, &mut object);
         if let Some(manager) = write.manager {
-            let now = self.clock.now();
-            managed::record(resource, None, &mut object, manager, None, now);
+            managed::record(
+                resource,
+                None,
+                &mut object,
+                manager,
+                Part::Main,
+                &self.clock.stamp(),
+            );
         }
         Ok(self.put(write, object))
     }

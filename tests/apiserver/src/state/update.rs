@@ -17,6 +17,8 @@ pub(crate) enum Part {
     /// All but the status, where status is a subresource.
     Main,
     Status,
+    /// The number of replicas, through the scale subresource: recorded as such, otherwise as `Main`.
+    Scale,
 }
 
 /// Fields of metadata that only the server writes.
@@ -58,15 +60,7 @@ impl State {
         let mut new = merge(write, &old, object, part);
         check_finalizers(resource, name, &old, &new)?;
         if let Some(manager) = write.manager {
-            let subresource = (part == Part::Status).then_some("status");
-            managed::record(
-                resource,
-                Some(&old),
-                &mut new,
-                manager,
-                subresource,
-                self.clock.now(),
-            );
+            managed::record(resource, Some(&old), &mut new, manager, part, &self.clock.stamp());
         }
         if same_but_managed(&old, &new) {
             return Ok(current);
@@ -123,7 +117,7 @@ fn check_preconditions(resource: &Resource, name: &str, old: &Object, new: &Obje
 /// The object as it will be: what the client may change from `new`, everything else from `old`.
 fn merge(write: &Write<'_>, old: &Object, new: Object, part: Part) -> Object {
     let mut merged = match part {
-        Part::Main => new,
+        Part::Main | Part::Scale => new,
         Part::Status => {
             let mut merged = old.clone();
             match new.get("status") {
@@ -141,7 +135,7 @@ fn merge(write: &Write<'_>, old: &Object, new: Object, part: Part) -> Object {
     };
     merged.remove("apiVersion");
     merged.remove("kind");
-    let own_status = part == Part::Main && write.resource.status == Subresource::Present;
+    let own_status = part != Part::Status && write.resource.status == Subresource::Present;
     if own_status && write.source == Source::Request {
         match old.get("status") {
             Some(status) => merged.insert("status".into(), status.clone()),

@@ -1,15 +1,16 @@
 //! Watch events as bytes: one JSON document per line, and one gzip member per flush where asked.
 
-use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use flate2::write::GzEncoder;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::encode::{self, Shape, Typed};
+use crate::clock::RunningClock;
+use crate::encode::{Shape, Typed, View};
 use crate::error::ApiError;
+use crate::faults::Cut;
 use crate::object::{Stored, write};
 use crate::registry::Resource;
 
@@ -48,14 +49,6 @@ pub(crate) struct Frame {
     pub(crate) object: Vec<u8>,
 }
 
-/// What a bookmark stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Progress,
-    /// The end of the initial events.
-    InitialEnd,
-}
-
 /// How the bytes of a body are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
@@ -70,33 +63,27 @@ pub(crate) struct Framing {
     pub(crate) resource: Arc<Resource>,
     pub(crate) shape: Shape,
     pub(crate) compression: Compression,
+    pub(crate) clock: RunningClock,
 }
 
-/// A flush is cut after this many bytes, so that one large batch does not become one large chunk.
-const FLUSH: usize = 64 * 1024;
-
 impl Framing {
+    fn view(&self) -> View<'_> {
+        View {
+            resource: &self.resource,
+            shape: self.shape,
+            now: self.clock.now(),
+        }
+    }
+
     pub(crate) fn object(&self, kind: EventType, stored: &Stored) -> Frame {
         let mut object = Vec::new();
-        encode::object(&mut object, &self.resource, stored, self.shape, Typed::Named);
+        self.view().object(&mut object, stored, Typed::Named);
         Frame { kind, object }
     }
 
-    pub(crate) fn bookmark(&self, version: &str, mark: Mark) -> Frame {
-        let mut metadata = json!({ "resourceVersion": version });
-        if mark == Mark::InitialEnd {
-            metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
-        }
-        self.bookmark_with(&metadata)
-    }
-
-    pub(crate) fn bookmark_with(&self, metadata: &Value) -> Frame {
-        let (kind, api_version) = encode::type_of(&self.resource, self.shape);
-        let mut object = vec![b'{'];
-        encode::type_fields(&mut object, &kind, &api_version);
-        object.extend_from_slice(b",\"metadata\":");
-        write(&mut object, metadata);
-        object.push(b'}');
+    pub(crate) fn bookmark(&self, metadata: &Value) -> Frame {
+        let mut object = Vec::new();
+        self.view().bare(&mut object, metadata);
         Frame {
             kind: EventType::Bookmark,
             object,
@@ -112,23 +99,37 @@ impl Framing {
         }
     }
 
-    /// Takes frames off the queue and packs them into one chunk.
-    pub(crate) fn flush(&self, frames: &mut VecDeque<Frame>) -> Bytes {
-        let mut plain = Vec::new();
-        while let Some(frame) = frames.pop_front() {
-            line(&mut plain, &frame);
-            if plain.len() >= FLUSH {
-                break;
-            }
-        }
-        self.pack(plain)
-    }
-
     pub(crate) fn pack(&self, plain: Vec<u8>) -> Bytes {
         match self.compression {
             Compression::Plain => plain.into(),
             Compression::GzipMembers => gzip(&plain).into(),
         }
+    }
+
+    /// An event of which only the beginning is sent.
+    pub(crate) fn torn(&self, frame: &Frame, cut: Cut) -> Bytes {
+        let mut whole = Vec::new();
+        line(&mut whole, frame);
+        if matches!(cut, Cut::MidMember(_)) && self.compression == Compression::GzipMembers {
+            let mut member = gzip(&whole);
+            member.truncate(member.len() / 2);
+            return member.into();
+        }
+        whole.truncate(tear(&whole, cut));
+        self.pack(whole)
+    }
+}
+
+/// Where a torn event is broken off.
+fn tear(line: &[u8], cut: Cut) -> usize {
+    let middle = line.len() / 2;
+    match cut {
+        // The first byte of a longer character is at least 0xC0: breaking after it leaves half of it.
+        Cut::MidCharacter(_) => line
+            .iter()
+            .position(|byte| *byte >= 0xC0)
+            .map_or(middle, |at| at + 1),
+        _ => middle,
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use http::{Method, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use informer_testing::ApiServer;
 use serde_json::{Value, json};
@@ -13,23 +14,23 @@ use tower::ServiceExt as _;
 
 /// A complete answer.
 #[derive(Debug)]
-pub struct Answer {
-    pub code: u16,
-    pub headers: http::HeaderMap,
-    pub bytes: Bytes,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) bytes: Bytes,
 }
 
 impl Answer {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         names(&self.json())
     }
 }
 
-pub fn names(list: &Value) -> Vec<String> {
+pub(crate) fn names(list: &Value) -> Vec<String> {
     let items = list["items"]
         .as_array()
         .unwrap_or_else(|| panic!("no items in {list}"));
@@ -39,13 +40,13 @@ pub fn names(list: &Value) -> Vec<String> {
         .collect()
 }
 
-pub async fn send(
+pub(crate) async fn send(
     server: &ApiServer,
     method: Method,
     uri: &str,
     headers: &[(&str, &str)],
     body: String,
-) -> Result<Response<impl http_body::Body<Data = Bytes, Error = impl std::fmt::Debug> + Unpin>, String> {
+) -> Result<Response<UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>>, String> {
     let mut request = Request::builder().method(method).uri(uri);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -58,7 +59,7 @@ pub async fn send(
         .map_err(|error| error.to_string())
 }
 
-pub async fn call(server: &ApiServer, method: Method, uri: &str, body: Value) -> Answer {
+pub(crate) async fn call(server: &ApiServer, method: Method, uri: &str, body: Value) -> Answer {
     let body = if body.is_null() {
         String::new()
     } else {
@@ -67,7 +68,7 @@ pub async fn call(server: &ApiServer, method: Method, uri: &str, body: Value) ->
     call_with(server, method, uri, &[("content-type", "application/json")], body).await
 }
 
-pub async fn call_with(
+pub(crate) async fn call_with(
     server: &ApiServer,
     method: Method,
     uri: &str,
@@ -84,12 +85,12 @@ pub async fn call_with(
     }
 }
 
-pub async fn get(server: &ApiServer, uri: &str) -> Answer {
+pub(crate) async fn get(server: &ApiServer, uri: &str) -> Answer {
     call(server, Method::GET, uri, Value::Null).await
 }
 
 /// Checks that a request is refused with these words.
-pub async fn check_refused(
+pub(crate) async fn check_refused(
     server: &ApiServer,
     method: Method,
     uri: &str,
@@ -105,34 +106,34 @@ pub async fn check_refused(
     );
 }
 
-pub fn config_map(name: &str) -> Value {
+pub(crate) fn config_map(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "default" } })
 }
 
-pub fn labelled(name: &str, label: &str) -> Value {
+pub(crate) fn labelled(name: &str, label: &str) -> Value {
     let mut object = config_map(name);
     object["metadata"]["labels"] = json!({ "app": label });
     object
 }
 
-pub const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// A watch read line by line.
-pub struct Lines {
+pub(crate) struct Lines {
     body: std::pin::Pin<Box<dyn futures::Stream<Item = Result<Bytes, String>> + Send>>,
     plain: Vec<u8>,
     lines: VecDeque<Value>,
     gzip: bool,
-    pub headers: http::HeaderMap,
-    pub code: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) code: u16,
 }
 
 impl Lines {
-    pub async fn open(server: &ApiServer, uri: &str) -> Self {
+    pub(crate) async fn open(server: &ApiServer, uri: &str) -> Self {
         Self::open_with(server, uri, &[]).await
     }
 
-    pub async fn open_with(server: &ApiServer, uri: &str, headers: &[(&str, &str)]) -> Self {
+    pub(crate) async fn open_with(server: &ApiServer, uri: &str, headers: &[(&str, &str)]) -> Self {
         let response = send(server, Method::GET, uri, headers, String::new())
             .await
             .expect("an answer");
@@ -155,7 +156,7 @@ impl Lines {
     }
 
     /// The next event, `None` at the end, `Err` where the connection broke.
-    pub async fn try_next(&mut self) -> Result<Option<Value>, String> {
+    pub(crate) async fn try_next(&mut self) -> Result<Option<Value>, String> {
         loop {
             if let Some(line) = self.lines.pop_front() {
                 return Ok(Some(line));
@@ -181,12 +182,12 @@ impl Lines {
         }
     }
 
-    pub async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         self.try_next().await.expect("a healthy stream")
     }
 
     /// The next `count` events as `TYPE name@version`.
-    pub async fn take(&mut self, count: usize) -> Vec<String> {
+    pub(crate) async fn take(&mut self, count: usize) -> Vec<String> {
         let mut events = Vec::new();
         for _ in 0..count {
             events.push(summary(&self.next().await.expect("another event")));
@@ -195,7 +196,7 @@ impl Lines {
     }
 
     /// All events until the end.
-    pub async fn rest(&mut self) -> Vec<String> {
+    pub(crate) async fn rest(&mut self) -> Vec<String> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
             events.push(summary(&event));
@@ -204,7 +205,7 @@ impl Lines {
     }
 }
 
-pub fn summary(event: &Value) -> String {
+pub(crate) fn summary(event: &Value) -> String {
     let metadata = &event["object"]["metadata"];
     let end = metadata["annotations"]["k8s.io/initial-events-end"] == "true";
     let name = metadata["name"].as_str().unwrap_or(if end { "end" } else { "-" });

@@ -1,0 +1,145 @@
+//! Create, replace and delete over HTTP.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use super::{ResourceCall, items};
+use crate::error::ApiError;
+use crate::faults::Plan;
+use crate::object::{Object, Stored};
+use crate::patch::manager_of;
+use crate::registry::Scope;
+use crate::respond::{self, Body};
+use crate::state::{DeleteRequest, Deleted, Mode, Part, Source, Write};
+
+impl ResourceCall<'_> {
+    /// Who writes: the parameter, or what the User-Agent says.
+    pub(super) fn manager(&self) -> String {
+        match self.call.target.parameter("fieldManager") {
+            Some(manager) if !manager.is_empty() => manager.to_owned(),
+            _ => manager_of(self.call.user_agent()),
+        }
+    }
+
+    pub(super) fn writing<'w>(&'w self, manager: Option<&'w str>) -> Result<Write<'w>, ApiError> {
+        Ok(Write {
+            resource: self.resource,
+            namespace: self.namespace(),
+            mode: dry_run(self.call.target.parameter("dryRun"))?,
+            source: Source::Request,
+            manager,
+        })
+    }
+
+    fn body(&self) -> Result<Object, ApiError> {
+        let content_type = self.call.content_type();
+        if !matches!(content_type, "" | "application/json") {
+            let message = "the body of the request was in an unknown format - accepted media types include: \
+                           application/json";
+            return Err(ApiError::new(415, "UnsupportedMediaType", message));
+        }
+        match serde_json::from_slice(self.body_bytes()) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(_) => Err(self.unreadable("json parse error: not an object")),
+            Err(error) => {
+                Err(self.unreadable(&format!("couldn't get version/kind; json parse error: {error}")))
+            }
+        }
+    }
+
+    fn unreadable(&self, why: &str) -> ApiError {
+        let kind = &self.resource.kind;
+        ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why}"
+        ))
+    }
+
+    pub(super) fn create(&self) -> Result<Response<Body>, ApiError> {
+        if self.path.name.is_some() {
+            return Err(ApiError::method_not_allowed());
+        }
+        if self.resource.scope == Scope::Namespaced && self.namespace().is_empty() {
+            return Err(ApiError::bad_request(
+                "an empty namespace may not be set during creation",
+            ));
+        }
+        let (manager, object) = (self.manager(), self.body()?);
+        let write = self.writing(Some(&manager))?;
+        let stored = self.shared.write(|state| state.create(&write, object))?;
+        self.object(201, &stored)
+    }
+
+    pub(super) fn update(&self, part: Part) -> Result<Response<Body>, ApiError> {
+        let (manager, object) = (self.manager(), self.body()?);
+        let write = self.writing(Some(&manager))?;
+        let stored = self
+            .shared
+            .write(|state| state.update(&write, self.name(), object, part))?;
+        self.object(200, &stored)
+    }
+
+    fn delete_options(&self) -> Result<Value, ApiError> {
+        if self.body_bytes().is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(self.body_bytes())
+            .map_err(|error| ApiError::bad_request(format!("could not read DeleteOptions: {error}")))
+    }
+
+    pub(super) fn delete(&self) -> Result<Response<Body>, ApiError> {
+        let options = self.delete_options()?;
+        let mut write = self.writing(None)?;
+        if let Some(dry) = options["dryRun"].as_array().and_then(|list| list.first()) {
+            write.mode = dry_run(dry.as_str())?;
+        }
+        let request = DeleteRequest::read(&options);
+        match self
+            .shared
+            .write(|state| state.delete(&write, self.name(), &request))?
+        {
+            Deleted::Kept(stored) => self.object(200, &stored),
+            // Upstream answers the deletion of a pod with the pod, and of most other kinds with a status.
+            Deleted::Gone(stored) if &*self.resource.id == "pods" => self.object(200, &stored),
+            Deleted::Gone(stored) => Ok(respond::json(200, &self.success(&stored))),
+        }
+    }
+
+    fn success(&self, stored: &Stored) -> Value {
+        let mut details = json!({ "name": stored.name, "kind": self.resource.plural, "uid": stored.uid });
+        if !self.resource.group.is_empty() {
+            details["group"] = self.resource.group.as_str().into();
+        }
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+    }
+
+    pub(super) fn delete_collection(&self) -> Result<Response<Body>, ApiError> {
+        let (options, shape, write) = (self.options()?, self.shape()?, self.writing(None)?);
+        let request = DeleteRequest::read(&self.delete_options()?);
+        let answer = self.shared.write(|state| {
+            let mut answer = self.run_list(state, &options, &Plan::default())?;
+            for item in &answer.items {
+                let write = Write {
+                    namespace: &item.namespace,
+                    ..write
+                };
+                state.delete(&write, &item.name, &request)?;
+            }
+            answer.version = state.version();
+            Ok::<_, ApiError>(answer)
+        })?;
+        let view = self.view(shape);
+        let bytes = view.list(&answer.metadata(), &items(&view, &answer));
+        Ok(self.damaged(bytes, &Plan::default()))
+    }
+}
+
+pub(super) fn dry_run(value: Option<&str>) -> Result<Mode, ApiError> {
+    match value {
+        None | Some("") => Ok(Mode::Commit),
+        Some("All") => Ok(Mode::DryRun),
+        Some(other) => {
+            let message = format!("dryRun: Unsupported value: {other:?}: supported values: \"All\"");
+            Err(ApiError::bad_request(message))
+        }
+    }
+}

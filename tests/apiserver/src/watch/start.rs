@@ -1,0 +1,177 @@
+//! How a watch begins: from a version, or with the present state.
+
+use std::collections::VecDeque;
+
+use super::{ExpiredWatch, Phase, WatchRequest};
+use crate::error::ApiError;
+use crate::faults::{Fault, Plan, end_bookmark};
+use crate::list::parse_version;
+use crate::request::{ListOptions, WatchList};
+use crate::rng::Rng;
+use crate::shared::Shared;
+use crate::state::State;
+use crate::storage::{Change, ChangeKind, Compacted};
+use crate::watch::frame::{EventType, Frame, Framing};
+
+/// Whether a watch begins with the present state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Initial {
+    None,
+    /// Present objects, and then the end bookmark if bookmarks are allowed.
+    WithEnd,
+    /// Present objects only, as servers did before watch-list.
+    Bare,
+}
+
+impl Initial {
+    pub(super) fn of(options: &ListOptions, watch_list: WatchList) -> Self {
+        let legacy = matches!(options.resource_version.as_str(), "" | "0");
+        match (options.send_initial_events, watch_list) {
+            (Some(true), _) => Self::WithEnd,
+            (None, WatchList::On) if legacy => Self::WithEnd,
+            (None, WatchList::Off) if legacy => Self::Bare,
+            _ => Self::None,
+        }
+    }
+}
+
+/// Where a watch begins.
+pub(super) struct Start {
+    pub(super) cursor: u64,
+    pub(super) frames: VecDeque<Frame>,
+    pub(super) phase: Phase,
+}
+
+/// What is needed to find out.
+pub(super) struct Opening<'a> {
+    pub(super) state: &'a State,
+    pub(super) shared: &'a Shared,
+    pub(super) request: &'a WatchRequest,
+    pub(super) framing: &'a Framing,
+    pub(super) plan: &'a Plan,
+}
+
+impl Opening<'_> {
+    pub(super) fn run(&self, initial: Initial) -> Result<Start, ApiError> {
+        let (state, options) = (self.state, &self.request.options);
+        let newest = match self.plan.stale() {
+            Some((_, revision)) => state.storage.revision().min(revision),
+            None => state.storage.revision(),
+        };
+        let asked = match options.resource_version.as_str() {
+            "" | "0" => None,
+            version => Some(parse_version(state, version).map_err(|why| ApiError::new(500, "", why))?),
+        };
+        if initial == Initial::None {
+            let cursor = asked.unwrap_or(newest);
+            return match cursor < state.storage.compacted() {
+                true => self.expired(cursor),
+                false => Ok(Start {
+                    cursor,
+                    frames: VecDeque::new(),
+                    phase: Phase::Open,
+                }),
+            };
+        }
+        if asked.is_some_and(|asked| asked > newest) {
+            let current = state.versions.print(newest);
+            return Err(ApiError::too_large_version(&options.resource_version, &current));
+        }
+        let mut frames = self.present(newest).or_else(|Compacted| {
+            let oldest = state.versions.print(state.storage.compacted());
+            Err(ApiError::expired(format!(
+                "too old resource version: {} ({oldest})",
+                state.versions.print(newest)
+            )))
+        })?;
+        if initial == Initial::WithEnd && options.bookmarks {
+            let end = end_bookmark(self.plan, &state.versions.print(newest));
+            frames.extend(end.map(|metadata| self.framing.bookmark(&metadata)));
+        }
+        Ok(Start {
+            cursor: newest,
+            frames,
+            phase: Phase::Open,
+        })
+    }
+
+    /// The present objects as ADDED events, as the faults leave them.
+    fn present(&self, newest: u64) -> Result<VecDeque<Frame>, Compacted> {
+        let (storage, request) = (&self.state.storage, self.request);
+        let back = self.plan.changes_before_end().unwrap_or(0);
+        let from = newest.saturating_sub(back).max(storage.compacted()).min(newest);
+        let prefix = if request.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", request.namespace)
+        };
+        let objects = storage.snapshot(&request.resource.id, &prefix, "", from)?;
+        let chosen = objects
+            .iter()
+            .filter(|object| request.options.selectors.matches(object));
+        let mut added: Vec<Frame> = chosen
+            .map(|object| self.framing.object(EventType::Added, object))
+            .collect();
+        if self.plan.has(&Fault::DuplicateInitial) {
+            added = added
+                .into_iter()
+                .flat_map(|frame| [frame.clone(), frame])
+                .collect();
+        }
+        if let Some(seed) = self.plan.shuffle() {
+            Rng::new(seed).shuffle(&mut added);
+        }
+        let since = storage.changes_after(from, newest)?;
+        added.extend(since.filter_map(|change| frame_of(request, self.framing, self.state, change)));
+        Ok(added.into())
+    }
+
+    fn expired(&self, asked: u64) -> Result<Start, ApiError> {
+        let versions = self.state.versions;
+        let (asked_text, oldest) = (
+            versions.print(asked),
+            versions.print(self.state.storage.compacted()),
+        );
+        let error = ApiError::expired(format!("too old resource version: {asked_text} ({oldest})"));
+        match self.shared.settings.expired_watch {
+            ExpiredWatch::Response => Err(error),
+            ExpiredWatch::InStream => {
+                let frames = VecDeque::from([self.framing.error(&error)]);
+                Ok(Start {
+                    cursor: asked,
+                    frames,
+                    phase: Phase::Ending,
+                })
+            }
+        }
+    }
+}
+
+/// The event a change means to a watch.
+pub(super) fn frame_of(
+    request: &WatchRequest,
+    framing: &Framing,
+    state: &State,
+    change: &Change,
+) -> Option<Frame> {
+    let elsewhere = !request.namespace.is_empty() && change.new.namespace != request.namespace;
+    if change.resource != request.resource.id || elsewhere {
+        return None;
+    }
+    let selectors = &request.options.selectors;
+    let before = change.old.as_ref().filter(|old| selectors.matches(old));
+    let after = change.kind == ChangeKind::Put && selectors.matches(&change.new);
+    match (before, after) {
+        (None, true) => Some(framing.object(EventType::Added, &change.new)),
+        (Some(_), true) => Some(framing.object(EventType::Modified, &change.new)),
+        (Some(_), false) if change.kind == ChangeKind::Delete => {
+            Some(framing.object(EventType::Deleted, &change.new))
+        }
+        // It left the selector: upstream sends what it was, under the version of the change.
+        (Some(old), false) => {
+            let left = old.restamped(change.revision, &state.versions.print(change.revision));
+            Some(framing.object(EventType::Deleted, &left))
+        }
+        (None, false) => None,
+    }
+}
