@@ -1,5 +1,7 @@
 //! The one integration binary of the workspace.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod fifo;
 mod guarantees;
 mod handlers;
