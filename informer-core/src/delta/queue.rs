@@ -292,6 +292,8 @@ impl<K> Grouped<K> {
 
     fn reach(&mut self, scope: Scope, version: ResourceVersion) {
         match self.versions.iter_mut().find(|(known, _)| *known == scope) {
+            // A stale change behind a newer one does not take back what was reached.
+            Some((_, reached)) if version.is_older_than(reached) => {}
             Some((_, reached)) => *reached = version,
             None => self.versions.push((scope, version)),
         }
