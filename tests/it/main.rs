@@ -15,4 +15,7 @@ mod reflector_cancel;
 mod reflector_pages;
 mod reflector_retry;
 mod reflector_watch_list;
+mod scenario;
+mod scenario_script;
+mod scenario_stage;
 mod scripted;

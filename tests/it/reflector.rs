@@ -77,6 +77,16 @@ async fn every_event_and_every_bookmark_moves_the_version() {
     assert_eq!(rig.store().await, ["a@1"]);
 }
 
+/// I2: no object in the store is newer than the store says it is.
+#[tokio::test(start_paused = true)]
+async fn a_stale_change_at_the_end_of_a_batch_does_not_take_the_version_back() {
+    let (rig, watch) = Rig::synced("50", &["a@40"]).await;
+    watch.modify("a@60");
+    watch.modify("a@55");
+    assert_eq!(rig.store().await, ["a@60"]);
+    assert_eq!(rig.version().await, "60");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_watch_resumes_after_the_last_bookmark() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;

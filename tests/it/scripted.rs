@@ -3,6 +3,7 @@
 //! Everything runs as real tasks on one thread under tokio's paused clock: time passes only when every task waits, so a
 //! test that waits for the next request sees exactly the waits the informer makes.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -148,11 +149,6 @@ impl Server {
         let call = self.calls.try_recv().ok()?;
         self.asked.push(call.to_string());
         Some(call)
-    }
-
-    /// Whether a request waits to be taken.
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.calls.is_empty()
     }
 
     /// The next request, which must be a LIST.
@@ -338,18 +334,26 @@ pub(crate) fn metadata(version: &str) -> ListMetadata {
     }
 }
 
-/// A pod from `name@version`, `namespace/name@version` or `name@version#uid`. The namespace is `default` if not given.
+/// A pod from `namespace/name@version{label=value,label=value}#uid`, of which only the name must be there. The namespace is
+/// `default` if not given.
 pub(crate) fn pod(text: &str) -> Arc<Pod> {
     let (text, uid) = text.split_once('#').unwrap_or((text, ""));
+    let (text, labels) = text.trim_end_matches('}').split_once('{').unwrap_or((text, ""));
     let (key, version) = text.split_once('@').unwrap_or((text, ""));
     let (namespace, name) = key.split_once('/').unwrap_or(("default", key));
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let labels: BTreeMap<String, String> = labels
+        .split(',')
+        .filter_map(|label| label.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
     Arc::new(Pod {
         metadata: ObjectMeta {
             namespace: some(namespace),
             name: some(name),
             uid: Some(some(uid).unwrap_or_else(|| format!("uid-of-{name}"))),
             resource_version: some(version),
+            labels: (!labels.is_empty()).then_some(labels),
             ..ObjectMeta::default()
         },
         ..Pod::default()
@@ -359,11 +363,18 @@ pub(crate) fn pod(text: &str) -> Arc<Pod> {
 /// A pod as [`pod`] reads it, without its UID.
 pub(crate) fn show(pod: &Pod) -> String {
     let key = ObjectKey::of(&pod.metadata).expect("every pod of a test has a name");
-    let version = pod.metadata.resource_version.as_deref().unwrap_or_default();
-    format!("{}@{version}", short(&key))
+    let labels: Vec<String> = (pod.metadata.labels.iter().flatten())
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let labels = match labels.as_slice() {
+        [] => String::new(),
+        labels => format!("{{{}}}", labels.join(",")),
+    };
+    format!("{}@{}{labels}", short(&key), version_of(pod))
 }
 
-fn short(key: &ObjectKey) -> String {
+/// A key, without the namespace if it is `default`.
+pub(crate) fn short(key: &ObjectKey) -> String {
     key.to_string().trim_start_matches("default/").to_owned()
 }
 
