@@ -9,8 +9,9 @@ use informer_core::{InitialState, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
+use super::script::{Answer, End, Script, item, list_at, status};
 use super::support::{
-    Recorder, config_map, config_map_with, informer_of, lose_history, names, replay, settled, start, value,
+    Recorder, config_map, config_map_with, informer_of, lose_history, names, replay, settled, start, value, version,
 };
 
 #[tokio::test(start_paused = true)]
@@ -53,22 +54,20 @@ async fn i03_every_handler_that_heard_the_add_hears_the_delete() {
     informer.shutdown().await;
 }
 
-/// The set is written as a whole between relists, each object with the number of the round: a mix of rounds is a torn read.
+/// Every list holds twenty objects of one version: a snapshot with two versions, or with fewer objects, is a torn read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
-    let server = ApiServer::start();
-    let round = |number: u32| {
-        for index in 0..20 {
-            let object = config_map_with(&format!("object-{index}"), &number.to_string());
-            if number == 0 { server.create(&object).unwrap() } else { server.update(&object).unwrap() };
-        }
-    };
-    round(0);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
-        .initial_state(InitialState::List)
-        .reflector(quick())
-        .build()
-        .unwrap();
+    let rounds = 1..40_u32;
+    let script = Script::new(rounds.clone().flat_map(|round| {
+        let version = round.to_string();
+        let items = (0..20).map(|index| item(&format!("object-{index}"), &version));
+        [
+            Answer::List(std::iter::once(list_at(&version)).chain(items).collect()),
+            Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        ]
+    }));
+    let informer =
+        SharedInformer::builder_from_sources(vec![Arc::new(script)]).reflector(quick()).build().unwrap();
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
 
@@ -78,16 +77,14 @@ async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 let snapshot = indexer.snapshot();
-                let rounds: BTreeSet<String> = snapshot.list().iter().map(|object| value(object).to_owned()).collect();
-                assert_eq!((snapshot.len(), rounds.len()), (20, 1), "a torn read: {rounds:?}");
+                let versions: BTreeSet<String> =
+                    snapshot.list().iter().map(|object| version(object).to_string()).collect();
+                assert_eq!((snapshot.len(), versions.len()), (20, 1), "a torn read: {versions:?}");
             }
         })
     };
-    for number in 1..20 {
-        lose_history(&server, || round(number));
-        let version = server.resource_version().as_str().into();
-        informer.wait_until_within(&version, Duration::from_secs(60)).await.unwrap();
-    }
+    let last = (rounds.end - 1).to_string().as_str().into();
+    informer.wait_until_within(&last, Duration::from_secs(60)).await.unwrap();
     stop.store(true, Ordering::Relaxed);
     reader.join().expect("no reader saw a mix");
     informer.shutdown().await;

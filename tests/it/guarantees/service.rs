@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::source::{SourceError, WatchEvent};
+use informer_core::source::{BookmarkMark, SourceError, WatchEvent};
 use informer_core::{InitialState, ResourceVersion, SharedInformer, State};
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -62,6 +62,43 @@ async fn i02_the_store_version_never_goes_back_on_a_stale_answer() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(heard.take(), ["add(initial) a", "update a"], "nothing of the stale answer was told");
     assert_eq!(informer.status().scopes[0].counts.rewinds, 0);
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
+    let bookmark = |version: &str| WatchEvent::Bookmark { version: Some(version.into()), mark: BookmarkMark::Progress };
+    let script = Script::new([
+        Answer::List(vec![list_at("10"), item("a", "9")]),
+        Answer::Watch(
+            vec![
+                bookmark("20"),
+                WatchEvent::Modified(object("a", "25")),
+                WatchEvent::Bookmark { version: None, mark: BookmarkMark::Progress },
+                // An older bookmark, and one of no version, move nothing.
+                bookmark("21"),
+            ],
+            End::Open,
+        ),
+    ]);
+    let informer = informer_over(&script, InitialState::List);
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (versions, indexer) = (seen.clone(), informer.indexer());
+    informer
+        .add_handler(move |_: informer_core::Event<ConfigMap>| {
+            let snapshot = indexer.snapshot();
+            let store = snapshot.resource_version().expect("something was listed");
+            assert!(snapshot.list().iter().all(|object| version(object) <= store), "an object is newer than the store");
+            versions.lock().unwrap().push(store);
+        })
+        .unwrap();
+    informer.start().unwrap();
+    informer.wait_until_within(&"25".into(), Duration::from_secs(60)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(informer.last_sync_resource_version(), Some("25".into()));
+    let seen = seen.lock().unwrap();
+    assert!(seen.is_sorted(), "{seen:?}");
+    assert_eq!(informer.status().handlers[0].panics, 0);
     informer.shutdown().await;
 }
 
