@@ -1,4 +1,96 @@
 //! An in-memory Kubernetes API server for tests.
+//!
+//! [`ApiServer`] lists, watches, patches and applies every built-in kind and every kind whose CustomResourceDefinition is
+//! posted to it. It runs in the test's own process: [`client`](ApiServer::client) is a `kube::Client` that calls it without
+//! sockets, so it works under tokio's paused clock and a test that waits half an hour takes a millisecond. With
+//! [`serve_http`](ApiServer::serve_http) the same server answers `kubectl` and other programs on the loopback interface.
+//!
+//! What makes it worth using over a mock is what it can do wrong. [`Faults`] refuse requests, break streams within an object,
+//! forget history, answer from a stale replica, and so on, on the requests you choose or at random from a seed.
+//!
+//! # Testing a controller
+//!
+//! ```
+//! use informer_testing::{ApiServer, Fault, Rule, Verb};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube::api::{Api, ListParams, Patch, PatchParams};
+//! use serde_json::json;
+//!
+//! // The code under test: adopts every config map that nobody owns.
+//! async fn adopt(client: kube::Client) -> kube::Result<usize> {
+//!     let all: Api<ConfigMap> = Api::default_namespaced(client);
+//!     let orphans = all.list(&ListParams::default().labels("!owner")).await?;
+//!     for orphan in &orphans {
+//!         let name = orphan.metadata.name.as_deref().unwrap_or_default();
+//!         let patch = json!({ "metadata": { "labels": { "owner": "me" } } });
+//!         all.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+//!     }
+//!     Ok(orphans.items.len())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = ApiServer::start();
+//! // Objects can be put there directly, past HTTP. Missing namespaces are made.
+//! server.create(&json!({
+//!     "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "default" },
+//! }))?;
+//!
+//! // The first list fails, as on a bad day.
+//! server.faults().add(Rule::new(Fault::unavailable()).on(Verb::List).once());
+//! assert!(adopt(server.client()).await.is_err());
+//! assert_eq!(adopt(server.client()).await?, 1);
+//!
+//! // Look at the outcome, and at what was asked.
+//! let labels = server.objects::<ConfigMap>()[0].metadata.labels.clone().unwrap_or_default();
+//! assert_eq!(labels["owner"], "me");
+//! let requests = server.requests().of("configmaps");
+//! assert_eq!((requests.lists().len(), requests.with_verb(Verb::Patch).len()), (2, 1));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it does
+//!
+//! Answers were compared with kube-apiserver 1.37, messages and codes of refusals included.
+//!
+//! - **Objects**: create, get, update, delete, deletecollection; JSON, merge and strategic merge patches and server-side apply
+//!   with field owners; `status` and `scale`; `generateName`, `generation`, `uid`, one `resourceVersion` counter for all;
+//!   conflicts, UID and version preconditions, finalizers, `dryRun`. An update that changes nothing makes no version.
+//! - **Namespaces**: nothing can be created outside of one; deleting one deletes its content, then itself.
+//! - **Lists**: label and field selectors, pages pinned to a revision, tokens that expire, `remainingItemCount`, and
+//!   `resourceVersion` with its matches. Compressed past 128 KiB for clients that take gzip.
+//! - **Watches**: from any revision in the history, with selectors (leaving one is DELETED, entering one ADDED), bookmarks,
+//!   `sendInitialEvents`, timeouts, and one gzip member per flush as 1.37 sends them. 410 when the revision is gone.
+//! - **Custom resources**: served at once and in every served version; removing the definition deletes its objects and ends
+//!   its watches.
+//! - **Forms**: JSON, PartialObjectMetadata, and Tables with name, phase and age.
+//! - **Discovery**: `/api`, `/apis`, aggregated discovery, `/version`, `/healthz`, and what kubectl needs of `/openapi`.
+//! - **Reproducible**: UIDs, generated names and random faults come from seeds, timestamps from a [`Clock`] of your choice.
+//!
+//! # What it does not do
+//!
+//! - No controllers: nothing schedules pods, collects garbage by owner references, fills endpoints or creates service
+//!   accounts. Deletion does not wait for grace periods, and every propagation policy leaves dependents where they are.
+//! - No admission, no quotas, no authentication; no authorisation but [`Fault::Forbidden`].
+//! - No validation or defaulting of what is in an object, apart from its name, namespace and type, the phase of new pods, and
+//!   what a namespace and a definition need. Custom resources are neither validated, pruned nor defaulted.
+//! - No conversion: the versions of a kind show the same fields under another `apiVersion`. `events` and
+//!   `events.events.k8s.io` are two resources here.
+//! - No protobuf, CBOR or YAML; no websockets; no `exec`, `log`, `proxy`, `binding`, `eviction` or `token`; no TLS, no HTTP/2.
+//! - No storage: it forgets everything when dropped.
+//!
+//! # Bounds
+//!
+//! | what | bound |
+//! |---|---|
+//! | history | the last 100,000 changes ([`Builder::history`]) |
+//! | lag of a watch | 10,000 changes, then it is closed ([`Builder::watch_buffer`]); a watch buffers at most 512 events itself, initial state apart |
+//! | request log | the last 65,536 requests ([`LOG_CAPACITY`]) |
+//! | request body | 3 MiB, as upstream |
+//! | chunks of answers | 64 KiB |
+//!
+//! The numbers of objects, watches, connections and fault rules are not limited.
 
 mod api;
 mod builder;
