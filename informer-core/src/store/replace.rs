@@ -219,12 +219,11 @@ fn absent<K: Object>(
 fn rebuilt<K>(old: &Objects<K>, listed: &[&Replaced<K>], removed: &[(ObjectKey, Arc<K>)]) -> Objects<K> {
     let mut dropped = removed.iter().map(|(key, _)| KeyRef::from(key)).peekable();
     let mut replaced = listed.iter().map(|item| KeyRef::from(&item.key)).peekable();
-    let stays = |key: &KeyRef<'_>| {
+    let mut stays = |key: &KeyRef<'_>| {
         while dropped.next_if(|dropped| dropped < key).is_some() {}
         while replaced.next_if(|replaced| replaced < key).is_some() {}
         dropped.peek() != Some(key) && replaced.peek() != Some(key)
     };
-    let mut stays = stays;
     let mut entries: Vec<(KeyRef<'_>, Slot<K>)> = old
         .iter()
         .filter(|(key, _)| stays(key))
