@@ -1,0 +1,244 @@
+//! The quickstart example, run as its users do: in a pipe, with and without a cluster that answers.
+//!
+//! The example's modules are part of this binary too, so that their own tests run here. `cargo test` builds the example's
+//! program before it runs this; where it is missing all the same (`cargo test --test quickstart`), it is built first.
+
+#[path = "../examples/quickstart/main.rs"]
+#[allow(
+    dead_code,
+    reason = "here the example is only tested, so nothing calls its main function"
+)]
+mod example;
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
+use tokio::process::Command;
+
+/// Past this a run hangs. It is no measure of how long one takes.
+const KILL_AFTER: Duration = Duration::from_secs(180);
+
+/// The example's program, beside the folder of this one.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let this = std::env::current_exe().unwrap();
+        let profile = this.parent().and_then(Path::parent).unwrap();
+        let program = profile
+            .join("examples")
+            .join(format!("quickstart{}", std::env::consts::EXE_SUFFIX));
+        if !program.exists() {
+            let mut build = std::process::Command::new(env!("CARGO"));
+            build.args(["build", "--example", "quickstart", "--target-dir"]);
+            build.arg(profile.parent().unwrap());
+            if profile.ends_with("release") {
+                build.arg("--release");
+            }
+            let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
+            assert!(built.success(), "the example does not build");
+        }
+        program
+    })
+}
+
+/// The program in an environment that names no cluster but the given one.
+fn command(kubeconfig: Option<&Path>, arguments: &str) -> Command {
+    let mut command = Command::new(program());
+    command
+        .args(arguments.split_whitespace())
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env_remove("KUBECONFIG")
+        .env("HOME", env!("CARGO_TARGET_TMPDIR"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    if let Some(kubeconfig) = kubeconfig {
+        command.env("KUBECONFIG", kubeconfig);
+    }
+    command
+}
+
+async fn run(kubeconfig: Option<&Path>, arguments: &str) -> Output {
+    let output = command(kubeconfig, arguments).output();
+    let output = tokio::time::timeout(KILL_AFTER, output).await;
+    output.expect("the program hangs").expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A kubeconfig file for this address.
+fn kubeconfig(name: &str, address: &str) -> PathBuf {
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
+         clusters: [{{name: test, cluster: {{server: '{address}'}}}}]\n\
+         contexts: [{{name: test, context: {{cluster: test, user: test}}}}]\n\
+         users: [{{name: test, user: {{}}}}]\n"
+    );
+    write_kubeconfig(name, &text)
+}
+
+fn write_kubeconfig(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kubeconfig-{name}"));
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// A run that must fail with code 1, saying all of this.
+async fn check_failure(kubeconfig: &Path, arguments: &str, parts: &[&str]) {
+    let output = run(Some(kubeconfig), arguments).await;
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    for part in parts {
+        assert!(errors.contains(part), "no {part:?} in:\n{errors}");
+    }
+}
+
+/// A run on the embedded server that must end well, with plain lines.
+async fn check_embedded(arguments: &str) -> String {
+    let output = run(None, arguments).await;
+    let (lines, errors) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{lines}\n{errors}");
+    assert_eq!(errors, "");
+    assert!(
+        !lines.contains(['\x1b', '\r']),
+        "an escape code in a pipe:\n{lines}"
+    );
+    lines
+}
+
+#[tokio::test]
+async fn the_embedded_cluster_is_followed_for_a_time() {
+    let lines = check_embedded("--embedded --for 2s").await;
+    for part in [
+        "In sync",
+        "  added ",
+        "namespace",
+        "monitoring",
+        "payments",
+        "shop",
+        "pods per node: node-1",
+    ] {
+        assert!(lines.contains(part), "no {part:?} in:\n{lines}");
+    }
+    assert!(lines.contains("19 initial"), "{lines}");
+    assert!(lines.contains("the time is up"), "{lines}");
+    assert!(lines.contains("requests  1 (lists: 0, watches: 1)"), "{lines}");
+}
+
+#[tokio::test]
+async fn without_a_kubeconfig_the_embedded_cluster_is_used() {
+    let lines = check_embedded("--for 1ms").await;
+    assert!(lines.starts_with("There is no kubeconfig."), "{lines}");
+}
+
+#[tokio::test]
+async fn namespaces_limit_what_is_followed() {
+    let lines = check_embedded("--embedded --for 1s --namespace shop --namespace payments").await;
+    assert!(lines.contains("shop/") && lines.contains("16 initial"), "{lines}");
+    assert!(!lines.contains("monitoring"), "{lines}");
+}
+
+#[tokio::test]
+async fn a_bad_kubeconfig_is_named() {
+    let path = write_kubeconfig("bad", "clusters: [\n");
+    let name = path.display().to_string();
+    check_failure(&path, "", &[&name, "not sound YAML", "--embedded"]).await;
+}
+
+#[tokio::test]
+async fn a_refused_connection_names_the_address_and_a_way_out() {
+    // Bound and dropped: a port that nobody listens on.
+    let address = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let address = format!("http://{address}");
+    let path = kubeconfig("refused", &address);
+    check_failure(&path, "--for 1s", &[&address, "refused", "--embedded"]).await;
+}
+
+#[tokio::test]
+async fn a_forbidden_list_names_the_rule_to_add() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let path = kubeconfig("forbidden", &format!("http://{}", listener.local_addr().unwrap()));
+    let server = tokio::spawn(refuse_everything(listener));
+    let parts = [
+        "cannot list resource",
+        "resources: [\"pods\"]",
+        "verbs: [\"list\", \"watch\"]",
+        "--embedded",
+    ];
+    check_failure(&path, "", &parts).await;
+    server.abort();
+}
+
+/// Answers every request with 403.
+async fn refuse_everything(listener: TcpListener) {
+    const BODY: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"pods is forbidden: User \"jane\" cannot list resource \"pods\""}"#;
+    loop {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        // A request without a body comes in one piece on loopback; a closed connection is not ours to judge.
+        let _read = stream.read(&mut request).await;
+        let answer = format!(
+            "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{BODY}",
+            BODY.len()
+        );
+        let _written = stream.write_all(answer.as_bytes()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_option_says_what_to_write() {
+    let output = run(None, "--for ten").await;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--for 10s"));
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_ends_the_run_quietly() {
+    let mut child = command(None, "--embedded").spawn().unwrap();
+    drop(child.stdout.take());
+    let output = tokio::time::timeout(KILL_AFTER, child.wait_with_output()).await;
+    let output = output.expect("the program hangs").unwrap();
+    assert_eq!(
+        (output.status.code(), text(&output.stderr)),
+        (Some(0), String::new())
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_ends_the_run_with_a_summary() {
+    let mut child = command(None, "--embedded").spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ended = async {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if line.contains("The cache") {
+                let kill = Command::new("kill")
+                    .args(["-INT", &child.id().unwrap().to_string()])
+                    .status();
+                assert!(kill.await.unwrap().success());
+            }
+            if line.contains("Ctrl-C.") {
+                return;
+            }
+        }
+        panic!("ended without a summary");
+    };
+    tokio::time::timeout(KILL_AFTER, ended)
+        .await
+        .expect("the program hangs");
+    // Read to the end, so that the program never writes into a closed pipe.
+    while lines.next_line().await.unwrap().is_some() {}
+    let status = tokio::time::timeout(KILL_AFTER, child.wait()).await;
+    assert_eq!(status.expect("the program hangs").unwrap().code(), Some(0));
+}
