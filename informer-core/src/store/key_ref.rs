@@ -51,6 +51,14 @@ impl<'a> KeyRef<'a> {
             name: &[],
         }
     }
+
+    /// Behind every key of a namespace: no name starts with this byte, as no text does.
+    pub(super) fn end_of(namespace: &'a [u8]) -> Self {
+        Self {
+            namespace,
+            name: &[0xff],
+        }
+    }
 }
 
 fn text(bytes: &[u8]) -> &str {

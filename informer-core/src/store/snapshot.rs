@@ -57,14 +57,13 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
 
     /// All objects, ordered by namespace, then name.
     pub fn list(&self) -> Vec<Arc<K>> {
-        objects(self.0.objects.iter(), self.len(), |_| true)
+        objects(self.0.objects.iter(), &self.0.objects.iter_end())
     }
 
     /// The objects of one namespace, ordered by name.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
-        self.namespace(namespace)
-            .map(|(_, object)| object.clone())
-            .collect()
+        let (start, end) = (KeyRef::start_of(namespace), KeyRef::end_of(namespace.as_bytes()));
+        objects(self.0.objects.iter_from(start), &self.0.objects.iter_from(end))
     }
 
     /// All keys in order. Keys of one namespace share its string.
@@ -113,13 +112,8 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
     /// The namespaces that have objects, in order. Costs one search for each, however many objects it has.
     pub fn namespaces(&self) -> Vec<&str> {
         let mut namespaces = Vec::new();
-        // No name starts with a byte above those of UTF-8, so this is behind all names of the namespace.
-        let behind = |namespace| KeyRef {
-            namespace,
-            name: &[0xff],
-        };
         let mut last: &[u8] = &[];
-        while let Some((key, _)) = self.0.objects.iter_from(behind(last)).next() {
+        while let Some((key, _)) = self.0.objects.iter_from(KeyRef::end_of(last)).next() {
             last = key.namespace;
             namespaces.extend(key.namespace());
         }
@@ -155,18 +149,19 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
     }
 }
 
-/// The objects of a walk as far as their keys are inside.
-pub(super) fn objects<'a, K>(
-    mut entries: tree::Iter<'a, Packed, Slot<K>>,
-    expected: usize,
-    inside: impl Fn(KeyRef<'a>) -> bool,
-) -> Vec<Arc<K>> {
-    let mut objects = Vec::with_capacity(expected);
-    while let Some(slots) = entries.next_slice(&inside) {
-        objects.extend(slots.iter().map(Slot::get));
+/// The objects from one place of a tree up to another. The slices come first and the objects behind them, so that
+/// the list is allocated once and the objects' own memory is touched in one tight loop.
+pub(super) fn objects<'a, K>(mut from: Walk<'a, K>, end: &Walk<'a, K>) -> Vec<Arc<K>> {
+    let slices: Vec<&[Slot<K>]> = std::iter::from_fn(|| from.next_slice(end)).collect();
+    let mut objects = Vec::with_capacity(slices.iter().map(|slice| slice.len()).sum());
+    for slice in slices {
+        objects.extend(slice.iter().map(Slot::get));
     }
     objects
 }
+
+/// A walk over objects in the order of their keys.
+type Walk<'a, K> = tree::Iter<'a, Packed, Slot<K>>;
 
 impl<K> Clone for Snapshot<K> {
     fn clone(&self) -> Self {
@@ -194,7 +189,7 @@ impl<'a, K: Send + Sync + 'static> IntoIterator for &'a Snapshot<K> {
 
 /// The objects of a snapshot with their keys, in order.
 pub struct Entries<'a, K> {
-    entries: tree::Iter<'a, Packed, Slot<K>>,
+    entries: Walk<'a, K>,
     /// The namespace behind whose last object the walk ends; `None`: it ends with the snapshot.
     namespace: Option<&'a [u8]>,
 }

@@ -149,6 +149,11 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         self.iter_by(|_| Err(0))
     }
 
+    /// No entries: where every walk ends.
+    pub(super) fn iter_end(&self) -> Iter<'_, B, T> {
+        Iter::new(None, |_| Err(0))
+    }
+
     /// The entries from the first key that is not smaller than `key`.
     pub(super) fn iter_from(&self, key: B::Ref<'_>) -> Iter<'_, B, T> {
         self.iter_by(|keys| keys.find(key))

@@ -137,7 +137,7 @@ impl<K, V: IndexValue> IndexData<K, V> {
         V: Borrow<Q>,
     {
         self.set(value)
-            .map(|set| objects(set.iter(), set.len(), |_| true))
+            .map(|set| objects(set.iter(), &set.iter_end()))
             .unwrap_or_default()
     }
 

@@ -77,28 +77,19 @@ impl<'a, B: Keys, T> Iter<'a, B, T> {
         Some((leaf.keys.get(self.at), &leaf.slots[self.at]))
     }
 
-    /// The values of what is left of one leaf, as far as their keys are `inside`: with this a list costs one look at
-    /// the keys per leaf. `inside` must hold for a run of keys that starts here; behind it the walk ends.
-    pub(in crate::store) fn next_slice(&mut self, inside: impl Fn(B::Ref<'a>) -> bool) -> Option<&'a [T]> {
+    /// The values of what is left of one leaf, as far as they come before `end`, a walk of the same tree. A list made
+    /// of these looks at no keys on its way.
+    pub(in crate::store) fn next_slice(&mut self, end: &Self) -> Option<&'a [T]> {
         let leaf = self.leaf?;
         let rest = &leaf.slots[self.at..];
-        if inside(leaf.keys.get(leaf.slots.len() - 1)) {
-            self.next_leaf();
-            return Some(rest);
+        if end.leaf.is_some_and(|last| std::ptr::eq(leaf, last)) {
+            let slice = &rest[..end.at.saturating_sub(self.at)];
+            self.leaf = None;
+            self.above.clear();
+            return (!slice.is_empty()).then_some(slice);
         }
-        let (mut low, mut high) = (self.at, leaf.slots.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if inside(leaf.keys.get(middle)) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        let slice = &rest[..low - self.at];
-        self.leaf = None;
-        self.above.clear();
-        (!slice.is_empty()).then_some(slice)
+        self.next_leaf();
+        Some(rest)
     }
 
     /// The leaf whose first entry comes next, if the walk is at the beginning of one.

@@ -110,7 +110,8 @@ fn check(tree: &Names, model: &Model) {
     for namespace in ["", "a", "a\0b", "web", "zzz"] {
         let inside = |key: KeyRef<'_>| key.namespace().unwrap_or_default() == namespace;
         let mut walk = tree.iter_from(KeyRef::start_of(namespace));
-        let slices: Vec<u32> = std::iter::from_fn(|| walk.next_slice(inside))
+        let end = tree.iter_from(KeyRef::end_of(namespace.as_bytes()));
+        let slices: Vec<u32> = std::iter::from_fn(|| walk.next_slice(&end))
             .flatten()
             .copied()
             .collect();
