@@ -145,7 +145,9 @@ pub(crate) fn line(buffer: &mut Vec<u8>, frame: &Frame) {
 /// One whole gzip member.
 pub(crate) fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let written = encoder.write_all(plain);
+    // Flushed before its end, as upstream does: Go's reader keeps back what comes with the end of a member until the next
+    // member begins, and a client in Go would wait for events that have long arrived.
+    let written = encoder.write_all(plain).and_then(|()| encoder.flush());
     debug_assert!(written.is_ok(), "writing to a vector does not fail");
     encoder.finish().unwrap_or_default()
 }
