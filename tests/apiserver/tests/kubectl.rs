@@ -1,0 +1,216 @@
+//! An unmodified kubectl against the embedded server, over HTTP on loopback.
+//!
+//! `KUBECTL` names the program; without it the one on the PATH is taken, and without that the tests say so and pass.
+
+#[path = "kubectl/manifests.rs"]
+mod manifests;
+#[path = "kubectl/program.rs"]
+mod program;
+
+use informer_testing::ApiServer;
+use manifests::{config_map, custom_resource, custom_resource_definition, deployment, pod};
+use program::Kubectl;
+
+/// Runs a script of kubectl calls against a server of its own.
+async fn with_kubectl(script: fn(&Kubectl)) {
+    let mut server = ApiServer::start();
+    server
+        .serve_http()
+        .await
+        .expect("a port of the loopback interface is free");
+    let kubeconfig = server.kubeconfig().expect("the server listens");
+    let script = move || match Kubectl::find(&kubeconfig) {
+        Some(kubectl) => script(&kubectl),
+        None => program::say_skipped(),
+    };
+    tokio::task::spawn_blocking(script)
+        .await
+        .expect("the script succeeds");
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deployment_lives_its_life() {
+    with_kubectl(|kubectl| {
+        kubectl
+            .apply(&deployment(2))
+            .prints("deployment.apps/web created\n");
+        kubectl
+            .apply(&deployment(2))
+            .prints("deployment.apps/web unchanged\n");
+        kubectl
+            .apply(&deployment(3))
+            .prints("deployment.apps/web configured\n");
+        kubectl
+            .run("get deployment web -o jsonpath={.spec.replicas}")
+            .prints("3");
+        kubectl.run("get deployments").mentions(&["NAME", "web"]);
+        kubectl
+            .run("get deploy/web -o name")
+            .prints("deployment.apps/web\n");
+        kubectl.run("describe deployment web").mentions(&[
+            "Name:",
+            "web",
+            "Namespace:",
+            "nginx:1",
+            "3 desired",
+        ]);
+
+        let available = r#"{"status":{"conditions":[{"type":"Available","status":"True"}]}}"#;
+        kubectl
+            .run_with(
+                "patch deployment web --subresource=status --type=merge -p",
+                &[available],
+            )
+            .prints("deployment.apps/web patched\n");
+        kubectl
+            .run("wait --for=condition=Available deployment/web --timeout=20s")
+            .prints("deployment.apps/web condition met\n");
+        kubectl
+            .run("delete deployment web")
+            .mentions(&["deployment.apps \"web\" deleted"]);
+        kubectl
+            .fails("get deployment web")
+            .mentions(&["deployments.apps \"web\" not found"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deployment_is_applied_on_the_server_side() {
+    with_kubectl(|kubectl| {
+        kubectl
+            .apply(&deployment(2))
+            .prints("deployment.apps/web created\n");
+        kubectl
+            .apply_server_side(&deployment(2), &[])
+            .prints("deployment.apps/web serverside-applied\n");
+        kubectl
+            .apply_server_side(&deployment(3), &[])
+            .prints("deployment.apps/web serverside-applied\n");
+        kubectl
+            .run("get deployment web -o jsonpath={.spec.replicas}")
+            .prints("3");
+
+        let refused = kubectl.fails_to_apply_server_side(&deployment(5), &["--field-manager=other"]);
+        refused.mentions(&["conflict with \"kubectl\"", ".spec.replicas", "--force-conflicts"]);
+        kubectl
+            .run("get deployment web -o jsonpath={.spec.replicas}")
+            .prints("3");
+        let forced = ["--field-manager=other", "--force-conflicts"];
+        kubectl
+            .apply_server_side(&deployment(5), &forced)
+            .prints("deployment.apps/web serverside-applied\n");
+        kubectl
+            .run("get deployment web -o jsonpath={.spec.replicas}")
+            .prints("5");
+        let owners =
+            "get deployment web --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}";
+        kubectl.run(owners).mentions(&["other", "kubectl"]);
+        kubectl
+            .run("delete deployment web")
+            .mentions(&["deployment.apps \"web\" deleted"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pod_is_watched_while_it_changes() {
+    with_kubectl(|kubectl| {
+        kubectl.apply(&pod("one")).prints("pod/front created\n");
+        let watch = kubectl
+            .start("get pods --watch --output-watch-events -o jsonpath={.type}:{.object.metadata.labels.v};");
+        watch.waits_for("ADDED:one;");
+        kubectl.apply(&pod("two")).prints("pod/front configured\n");
+        watch.waits_for("ADDED:one;MODIFIED:two;");
+        kubectl.run("get pods -o wide").mentions(&["NAME", "front"]);
+        kubectl
+            .run("describe pod front")
+            .mentions(&["Name:", "front", "Containers:", "nginx:1"]);
+        kubectl
+            .run("wait --for=jsonpath={.metadata.labels.v}=two pod/front --timeout=20s")
+            .prints("pod/front condition met\n");
+
+        let deletion = kubectl.start("wait --for=delete pod/front --timeout=20s");
+        kubectl
+            .run("delete pod front --grace-period=0 --force")
+            .mentions(&["pod \"front\" force deleted"]);
+        deletion.ends_well();
+        watch.waits_for("MODIFIED:two;DELETED:two;");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_config_map_keeps_what_others_added() {
+    with_kubectl(|kubectl| {
+        kubectl
+            .apply(&config_map("1"))
+            .prints("configmap/settings created\n");
+        kubectl
+            .run_with(
+                "patch configmap settings --type=json -p",
+                &[r#"[{"op":"add","path":"/data/other","value":"x"}]"#],
+            )
+            .prints("configmap/settings patched\n");
+        kubectl
+            .apply(&config_map("2"))
+            .prints("configmap/settings configured\n");
+        kubectl
+            .run("get configmap settings -o jsonpath={.data}")
+            .prints(r#"{"key":"2","other":"x"}"#);
+        kubectl
+            .run("describe configmap settings")
+            .mentions(&["settings", "key:", "other:"]);
+        kubectl
+            .run("wait --for=jsonpath={.data.key}=2 configmap/settings --timeout=20s")
+            .mentions(&["condition met"]);
+        kubectl
+            .run("delete configmap settings")
+            .mentions(&["configmap \"settings\" deleted"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_custom_resource_is_like_any_other() {
+    with_kubectl(|kubectl| {
+        let name = "customresourcedefinition.apiextensions.k8s.io/widgets.example.com";
+        kubectl
+            .apply(custom_resource_definition())
+            .prints(&format!("{name} created\n"));
+        kubectl
+            .run("wait --for=condition=Established crd/widgets.example.com --timeout=20s")
+            .prints(&format!("{name} condition met\n"));
+
+        kubectl
+            .apply(&custom_resource(1))
+            .prints("widget.example.com/round created\n");
+        kubectl
+            .apply(&custom_resource(2))
+            .prints("widget.example.com/round configured\n");
+        kubectl
+            .run("get widget round -o jsonpath={.spec.size}")
+            .prints("2");
+        kubectl.run("get widgets").mentions(&["NAME", "round"]);
+        kubectl
+            .run("describe widget round")
+            .mentions(&["Name:", "round", "Kind:", "Widget", "Size:"]);
+        kubectl
+            .apply_server_side(&custom_resource(3), &[])
+            .prints("widget.example.com/round serverside-applied\n");
+        kubectl
+            .run("wait --for=jsonpath={.spec.size}=3 widget/round --timeout=20s")
+            .prints("widget.example.com/round condition met\n");
+        kubectl
+            .run("delete widget round")
+            .mentions(&["widget.example.com \"round\" deleted"]);
+        kubectl
+            .run("delete crd widgets.example.com")
+            .mentions(&["\"widgets.example.com\" deleted"]);
+        kubectl
+            .fails("get widgets")
+            .mentions(&["could not find the requested resource"]);
+    })
+    .await;
+}
