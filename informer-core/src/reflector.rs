@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use tokio::time::Instant;
 
 use crate::delta::{Closed, DeltaSender};
 use crate::mutant;
@@ -166,7 +167,17 @@ impl<K: Object> Reflector<K> {
         let shortest = self.config.min_watch_timeout.max(Duration::from_secs(300));
         scale(shortest, 1.0 + self.random.random::<f64>())
     }
+
+    /// When a watch asked for now, with this timeout, is given up if it is silent.
+    fn watch_deadline(&self, timeout: Duration) -> Instant {
+        let now = Instant::now();
+        let patience = timeout.saturating_add(self.config.watch_margin);
+        // A configured time may be out of all measure, meant as "never": a year is as good.
+        now.checked_add(patience).unwrap_or(now + A_YEAR)
+    }
 }
+
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// What one request leads to, or the end because nobody listens.
 type Step = Result<Next, Closed>;

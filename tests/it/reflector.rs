@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use informer_core::source::{
-    ListEvent, ListFrom, ListRequest, ObjectChange, WatchEvent, WatchFrom, WatchListSupport,
+    BookmarkMark, ListEvent, ListFrom, ListRequest, ObjectChange, WatchEvent, WatchFrom, WatchListSupport,
 };
 use informer_core::{InitialState, State, WatchListVerdict};
+use k8s_openapi::api::core::v1::Pod;
 
-use super::scripted::{
-    Body, Rig, config, expired, metadata, pod, refused, scripted, settle, status, undecodable,
-};
+use super::scripted::{Rig, config, expired, metadata, pod, refused, scripted, settle, status, undecodable};
 
 /// Upstream: TestReflectorListAndWatch (list mode).
 #[tokio::test(start_paused = true)]
@@ -59,18 +58,24 @@ async fn an_unknown_event_changes_nothing() {
     drop(watch);
 }
 
+fn bookmark(version: &str) -> WatchEvent<Pod> {
+    WatchEvent::Bookmark {
+        version: Some(version.into()),
+        mark: BookmarkMark::Progress,
+    }
+}
+
 /// Upstream: TestReflectorResourceVersionUpdate.
 #[tokio::test(start_paused = true)]
 async fn every_event_and_every_bookmark_moves_the_version() {
     let (rig, watch) = Rig::synced("5", &["a@1"]).await;
-    let moves: [(fn(&Body<_>), &str); 4] = [
-        (|watch| watch.add("b@10"), "10"),
-        (|watch| watch.modify("b@20"), "20"),
-        (|watch| watch.delete("b@30"), "30"),
-        (|watch| watch.bookmark("40"), "40"),
-    ];
-    for (send, version) in moves {
-        send(&watch);
+    for (event, version) in [
+        (WatchEvent::Added(pod("b@10")), "10"),
+        (WatchEvent::Modified(pod("b@20")), "20"),
+        (WatchEvent::Deleted(pod("b@30")), "30"),
+        (bookmark("40"), "40"),
+    ] {
+        watch.send(Ok(event));
         assert_eq!(rig.version().await, version);
         assert_eq!(rig.scope().await.version, Some(version.into()));
     }

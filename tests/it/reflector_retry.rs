@@ -242,6 +242,30 @@ async fn watch_timeouts_are_random_between_the_shortest_and_twice_that() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_watch_timeout_meant_as_never_is_a_long_watch() {
+    for initial in [InitialState::List, InitialState::WatchList] {
+        let mut config = config(initial);
+        config.min_watch_timeout = Duration::MAX;
+        config.watch_margin = Duration::MAX;
+        let mut rig = Rig::with(config, |builder| builder);
+        let watch = match initial {
+            InitialState::WatchList => {
+                let watch = rig.server.watch().await.open();
+                watch.initial_end("5");
+                watch
+            }
+            _ => {
+                rig.server.list().await.page("5", &[]);
+                rig.server.watch().await.open()
+            }
+        };
+        rig.server.is_left_alone_for(Duration::from_secs(86_400)).await;
+        assert!(matches!(rig.state().await, State::Live), "{initial:?}");
+        drop(watch);
+    }
+}
+
 /// A half-open connection: the server is gone and nobody says so.
 #[tokio::test(start_paused = true)]
 async fn a_watch_silent_past_its_timeout_and_margin_is_stalled_and_replaced() {

@@ -40,7 +40,7 @@ impl<K: Object> Reflector<K> {
             from: WatchFrom::After(from.clone()),
             timeout: self.watch_timeout(),
         };
-        let deadline = Instant::now() + request.timeout + self.config.watch_margin;
+        let deadline = self.watch_deadline(request.timeout);
         match self.source.watch(request).await {
             Ok(stream) => self.follow(stream, from, deadline).await,
             Err(error) => {

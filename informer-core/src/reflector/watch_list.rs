@@ -1,7 +1,7 @@
 //! Reading the whole state through a watch that sends it first, and going on with that watch.
 
 use futures::StreamExt;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::state::{ListFailure, Phase};
 use super::{Reflector, Step};
@@ -26,7 +26,7 @@ impl<K: Object> Reflector<K> {
             from: WatchFrom::InitialEvents(from),
             timeout: self.watch_timeout(),
         };
-        let deadline = Instant::now() + request.timeout + self.config.watch_margin;
+        let deadline = self.watch_deadline(request.timeout);
 
         let mut builder = self.queue.begin_replace();
         let mut stream = match self.source.watch(request).await {
@@ -37,7 +37,9 @@ impl<K: Object> Reflector<K> {
             Ok(version) => version,
             Err(failure) => {
                 if mutant::is("I4") {
-                    self.queue.replace_all(builder.finish(ResourceVersion::new("1"), Rewind::No)).await?;
+                    self.queue
+                        .replace_all(builder.finish(ResourceVersion::new("1"), Rewind::No))
+                        .await?;
                 }
                 return Ok(self.list_failed(&phase, failure));
             }
