@@ -204,3 +204,35 @@ async fn a_handler_that_lags_can_be_disconnected_instead() {
         Err(ListenerEnded::Disconnected)
     );
 }
+
+/// A disconnected handler stays in the status until it is removed, and no longer.
+#[tokio::test(start_paused = true)]
+async fn a_disconnected_handler_can_be_removed_for_good() {
+    let script = Script::start(1, vec![object("a", 1)]).await;
+    let options = HandlerOptions::default()
+        .name("slow")
+        .buffer(1)
+        .on_overflow(Overflow::Disconnect);
+    let handler = Gated::add(&script.informer, options);
+    let is_listed = || {
+        script
+            .informer
+            .status()
+            .handlers
+            .iter()
+            .any(|handler| handler.name == "slow")
+    };
+    sleep(LONG).await;
+    for at in 2..=4 {
+        script.server.modified(object("a", at));
+    }
+    handler.finish(100).await;
+    assert_eq!(handler.registration.status().state, HandlerState::Disconnected);
+    assert!(is_listed());
+    handler.registration.remove().await;
+    assert_eq!(handler.registration.status().state, HandlerState::Removed);
+    // It is forgotten with the next commit.
+    script.server.modified(object("a", 5));
+    sleep(LONG).await;
+    assert!(!is_listed());
+}

@@ -75,7 +75,7 @@ impl<K: Object> Mailbox<K> {
         inbox.wake();
     }
 
-    /// Ends the inbox; what waits in it is dropped. The first reason stays.
+    /// Ends the inbox; what waits in it is dropped. The first reason stays, except that a removal follows a disconnection.
     pub(super) fn end(&self, state: HandlerState) {
         let mut inbox = self.0.lock();
         inbox.end(state);
@@ -150,8 +150,12 @@ impl<K: Object> Inbox<K> {
     }
 
     fn end(&mut self, state: HandlerState) {
-        if self.state == HandlerState::Active {
-            self.state = state;
+        match (self.state, state) {
+            // One that was disconnected stays in sight, so that its owner can learn why it hears nothing, until it is removed.
+            (HandlerState::Active, _) | (HandlerState::Disconnected, HandlerState::Removed) => {
+                self.state = state
+            }
+            _ => {}
         }
         self.buffer.clear();
         self.replay = Replay::None;
