@@ -301,6 +301,10 @@ async fn every_kind_of_handler_can_be_added_and_hears_the_same() {
             }
         })
         .unwrap();
+    // An async closure that captures nothing is a handler too.
+    informer
+        .add_async_handler(async |event: Event<ConfigMap>| drop(event))
+        .unwrap();
 
     script.server.added(object("b", 2));
     script.server.deleted(object("a", 3));

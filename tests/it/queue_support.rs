@@ -295,7 +295,7 @@ impl Script {
         let heard = listen(&informer);
         server.list(at, objects);
         informer.start().unwrap();
-        informer.synced().await.unwrap();
+        informer.synced_within(LONG).await.unwrap();
         Self {
             informer,
             server,
