@@ -51,6 +51,7 @@ impl<K: Object> Controller<K> {
         scopes: &[Scope],
         wiring: Wiring<K>,
     ) -> Self {
+        writer.attend(wiring.board.resource());
         let mut commit = writer.begin();
         for scope in scopes {
             commit.announce_scope(scope);
@@ -72,7 +73,7 @@ impl<K: Object> Controller<K> {
             let large = match &batch {
                 Batch::ReplaceAll(state) => state.items.len() > LARGE,
                 Batch::Changes { .. } => false,
-                Batch::SyncAll(_) => self.core.writer.indexer().len() > LARGE,
+                Batch::SyncAll(_) => self.core.writer.indexer().peek().len() > LARGE,
             };
             let offload = large && self.core.wiring.offload == Offload::BlockingPool;
             if offload {

@@ -53,5 +53,5 @@ pub use resource_version::ResourceVersion;
 pub use scope::Scope;
 pub use source::{ListOptions, ManagedFields, SourceError};
 pub use status::{Counts, LastError, ScopeStatus, State, WatchErrorHandler, WatchListVerdict};
-pub use store::{Index, IndexDefinition, Indexer, Snapshot};
+pub use store::{Freshness, Index, IndexDefinition, Indexer, Snapshot};
 pub use sync::Offload;

@@ -6,6 +6,7 @@
 //! snapshot.
 
 mod commit;
+mod freshness;
 mod index;
 mod indexer;
 mod key_ref;
@@ -23,6 +24,7 @@ mod writer;
 mod tests;
 
 pub use self::commit::Commit;
+pub use self::freshness::Freshness;
 pub use self::index::{Index, IndexDefinition, IndexError, IndexStatus, IndexValue, IndexView};
 pub use self::indexer::Indexer;
 pub use self::key_ref::KeyRef;

@@ -169,6 +169,7 @@ impl<K: Object> Core<K> {
         distribution.sweep();
         drop(distribution);
         if complete {
+            self.writer.filled();
             self.wiring.synced.set();
         }
     }
@@ -176,7 +177,7 @@ impl<K: Object> Core<K> {
     /// Tells every object again to those a resync is due for.
     pub(super) fn tell_again(&mut self, ticket: &ResyncTicket) {
         let mut distribution = self.wiring.processor.distribution();
-        for object in self.writer.indexer().list() {
+        for object in self.writer.indexer().peek().list() {
             let event = Event::Updated {
                 old: object.clone(),
                 new: object,

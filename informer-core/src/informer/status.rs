@@ -7,7 +7,7 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::processor::HandlerStatus;
 use crate::status::{ScopeStatus, State};
-use crate::store::{IndexStatus, Versions};
+use crate::store::{Freshness, IndexStatus, Versions};
 
 /// How an informer is doing.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct InformerStatus {
     pub state: State,
     /// Whether the whole initial state has been in the cache.
     pub synced: bool,
+    /// Whether readers get current answers, early ones, or the last there will be.
+    pub freshness: Freshness,
     /// How many objects the cache holds.
     pub objects: usize,
     /// The version of the cache in each scope.
@@ -36,11 +38,12 @@ pub struct InformerStatus {
 impl<K: Object> SharedInformer<K> {
     /// How the informer is doing now.
     pub fn status(&self) -> InformerStatus {
-        let snapshot = self.shared.indexer.snapshot();
+        let snapshot = self.shared.indexer.peek();
         InformerStatus {
             resource: self.shared.board.resource().to_owned(),
             state: self.shared.board.worst(),
             synced: self.has_synced(),
+            freshness: self.shared.indexer.freshness(),
             objects: snapshot.len(),
             versions: snapshot.versions().clone(),
             stale: snapshot

@@ -27,7 +27,7 @@ pub struct Commit<'w, K> {
 
 impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     pub(super) fn new(shared: &'w Shared<K>) -> Self {
-        let base = shared.current.load_full();
+        let base = shared.peek();
         Self {
             shared,
             state: State::clone(&base),
@@ -105,7 +105,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     pub fn publish(mut self) -> Snapshot<K> {
         loop {
             let mut publishing = self.shared.publishing();
-            let added = self.shared.current.load().indexes[self.state.indexes.len()..].to_vec();
+            let added = self.shared.peek().indexes[self.state.indexes.len()..].to_vec();
             if added.is_empty() {
                 let state = Arc::new(self.state);
                 let unheld = self.shared.publish(&mut publishing, state.clone());

@@ -198,7 +198,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
 
     /// The index as it is now, to ask several questions of one moment.
     pub fn current(&self) -> IndexView<K, V> {
-        self.at(self.shared.current.load_full())
+        self.at(Arc::clone(&self.shared.read()))
     }
 
     pub(super) fn at(&self, state: Arc<State<K>>) -> IndexView<K, V> {
@@ -209,7 +209,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
     }
 
     fn read<R>(&self, read: impl FnOnce(&IndexData<K, V>) -> R) -> R {
-        let state = self.shared.current.load();
+        let state = self.shared.read();
         let data = state
             .indexes
             .iter()

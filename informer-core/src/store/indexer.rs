@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::freshness::Freshness;
 use super::index::{
     AnyIndex, Index, IndexData, IndexDefinition, IndexError, IndexFunction, IndexName, IndexSource,
     IndexStatus, IndexValue, inside_index_function,
@@ -41,22 +42,28 @@ pub struct Indexer<K> {
 impl<K: Send + Sync + 'static> Indexer<K> {
     /// The newest commit, whole and unchanging.
     pub fn snapshot(&self) -> Snapshot<K> {
-        Snapshot(self.shared.current.load_full())
+        Snapshot(Arc::clone(&self.shared.read()))
+    }
+
+    /// The newest commit, for the informer itself: not counted as a read that comes too early or too late.
+    pub(crate) fn peek(&self) -> Snapshot<K> {
+        Snapshot(self.shared.peek())
+    }
+
+    /// Whether the store is filling up, kept current, or left behind by an informer that stopped. Whoever reads too early or
+    /// too late gets an answer all the same, and the log says so once.
+    pub fn freshness(&self) -> Freshness {
+        self.shared.freshness.get()
     }
 
     /// The object under a key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.shared
-            .current
-            .load()
-            .objects
-            .get(key.into())
-            .map(|slot| slot.get())
+        self.shared.read().objects.get(key.into()).map(|slot| slot.get())
     }
 
     /// Whether there is an object under a key.
     pub fn contains(&self, key: &ObjectKey) -> bool {
-        self.shared.current.load().objects.get(key.into()).is_some()
+        self.shared.read().objects.get(key.into()).is_some()
     }
 
     /// All objects, ordered by namespace, then name.
@@ -76,7 +83,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// The number of objects.
     pub fn len(&self) -> usize {
-        self.shared.current.load().objects.len()
+        self.shared.read().objects.len()
     }
 
     /// Whether there are no objects.
@@ -86,12 +93,12 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// The version of the only scope; with several scopes the version they all have, if it is the same.
     pub fn resource_version(&self) -> Option<ResourceVersion> {
-        self.shared.current.load().versions.common().cloned()
+        self.shared.peek().versions.common().cloned()
     }
 
     /// The version of every scope.
     pub fn versions(&self) -> Versions {
-        self.shared.current.load().versions.clone()
+        self.shared.peek().versions.clone()
     }
 
     /// Adds an index over the values `values` gives for an object: none, one or several.
@@ -153,7 +160,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// The index of a label, if there is one ([`add_label_index`](Self::add_label_index)).
     pub fn label_index(&self, label: &str) -> Option<Index<K, String>> {
-        match existing(&self.shared.current.load(), &IndexName::Label(label.into())) {
+        match existing(&self.shared.peek(), &IndexName::Label(label.into())) {
             Existing::Usable(source) => Some(Index::new(self.shared.clone(), source)),
             Existing::None | Existing::Clash => None,
         }
@@ -161,10 +168,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// How each index fares, in the order they were added.
     pub fn index_status(&self) -> Vec<IndexStatus> {
-        self.shared
-            .current
-            .load()
-            .indexes
+        self.shared.peek().indexes
             .iter()
             .map(|index| index.status())
             .collect()
@@ -180,7 +184,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
             return Err(IndexError::Nested(name.to_string()));
         }
         let handle = |source| Index::new(self.shared.clone(), source);
-        let mut base = self.shared.current.load_full();
+        let mut base = self.shared.peek();
         match existing(&base, &name) {
             Existing::None => {}
             Existing::Usable(source) => return Ok(handle(source)),
@@ -190,7 +194,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         let mut data = IndexData::build(&source, &base.objects);
         for attempt in 0.. {
             let mut publishing = self.shared.publishing();
-            let current = self.shared.current.load_full();
+            let current = self.shared.peek();
             match existing(&current, &source.name) {
                 Existing::None => {}
                 Existing::Usable(source) => return Ok(handle(source)),

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 
+use super::freshness::FreshnessCell;
 use super::index::AnyIndex;
 use super::slot::Slot;
 use super::stale::Stale;
@@ -47,7 +48,8 @@ impl<K> Default for State<K> {
 /// What the writer and all readers of one store share. Readers only load `current`; the lock orders those who
 /// publish: the writer, and whoever adds an index.
 pub(super) struct Shared<K> {
-    pub(super) current: ArcSwap<State<K>>,
+    current: ArcSwap<State<K>>,
+    pub(super) freshness: FreshnessCell,
     publishing: Mutex<Publishing<K>>,
 }
 
@@ -74,6 +76,7 @@ impl<K> Shared<K> {
     pub(super) fn new() -> Self {
         Self {
             current: ArcSwap::from_pointee(State::default()),
+            freshness: FreshnessCell::default(),
             publishing: Mutex::new(Publishing {
                 shelf: Shelf::Open {
                     retired: Vec::new(),
@@ -81,6 +84,17 @@ impl<K> Shared<K> {
                 },
             }),
         }
+    }
+
+    /// The newest state, for a user who reads.
+    pub(super) fn read(&self) -> Guard<Arc<State<K>>> {
+        self.freshness.note_read();
+        self.current.load()
+    }
+
+    /// The newest state, for the store and its informer themselves.
+    pub(super) fn peek(&self) -> Arc<State<K>> {
+        self.current.load_full()
     }
 
     /// Waits for other publishers, never for a reader. No code of the user's panics under this lock, and what it

@@ -46,6 +46,16 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
         Commit::new(&self.shared)
     }
 
+    /// An informer fills the store from now on: until [`filled`](Self::filled), readers are told that they are early.
+    pub(crate) fn attend(&self, resource: &str) {
+        self.shared.freshness.attend(resource);
+    }
+
+    /// The first list is complete.
+    pub(crate) fn filled(&self) {
+        self.shared.freshness.filled();
+    }
+
     /// Takes out the retired snapshots that no reader holds any more. Dropping the result frees them, which may
     /// take milliseconds: do it where that hurts nobody, such as a blocking thread.
     pub fn reap(&mut self) -> Retired<K> {
@@ -60,6 +70,7 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
 
 impl<K> Drop for IndexerWriter<K> {
     fn drop(&mut self) {
+        self.shared.freshness.finish();
         let retired = self.shared.publishing().close();
         drop(retired);
     }

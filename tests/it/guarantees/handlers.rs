@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use informer_core::{Event, SharedInformer, State};
+use informer_core::{Event, Freshness, SharedInformer, State};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -25,6 +25,21 @@ async fn i09_synced_means_that_the_initial_state_is_in_the_store() {
     informer.shutdown().await;
     assert!(informer.has_synced(), "it has been complete once");
     assert!(matches!(informer.status().state, State::Stopped));
+}
+
+#[tokio::test(start_paused = true)]
+async fn i09_a_cache_says_whether_it_is_filling_kept_or_left_behind() {
+    let server = ApiServer::start();
+    server.create(&config_map("a")).unwrap();
+    let informer = informer_of(&server);
+    let indexer = informer.indexer();
+    assert_eq!((indexer.freshness(), indexer.len()), (Freshness::Filling, 0));
+    informer.start().unwrap();
+    informer.synced().await.unwrap();
+    assert_eq!((indexer.freshness(), informer.status().freshness), (Freshness::Kept, Freshness::Kept));
+    drop(informer);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!((indexer.freshness(), indexer.len()), (Freshness::Final, 1), "it goes on answering");
 }
 
 /// The handler is held inside its last initial call, on a real thread; its registration must not be in sync.

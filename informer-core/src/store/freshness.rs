@@ -1,0 +1,112 @@
+//! Whether what a reader sees is filling up, current, or the last there will be, said once in the log to whoever reads too
+//! early or too late.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// How fresh the answers of a store are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Freshness {
+    /// No informer fills this store; what is in it was put there by hand.
+    Unattended,
+    /// The first list is not complete: answers show what has arrived.
+    Filling,
+    /// An informer keeps the store current.
+    Kept,
+    /// The informer has stopped: answers show the last state it had.
+    Final,
+}
+
+/// The freshness of one store, and whom it has been told to.
+#[derive(Debug, Default)]
+pub(super) struct FreshnessCell {
+    /// The resource the informer fills the store with; set once, by the informer.
+    resource: OnceLock<String>,
+    state: AtomicU8,
+    told_filling: AtomicBool,
+    told_final: AtomicBool,
+}
+
+const UNATTENDED: u8 = 0;
+const FILLING: u8 = 1;
+const KEPT: u8 = 2;
+const FINAL: u8 = 3;
+
+impl FreshnessCell {
+    pub(super) fn get(&self) -> Freshness {
+        match self.state.load(Ordering::Acquire) {
+            FILLING => Freshness::Filling,
+            KEPT => Freshness::Kept,
+            FINAL => Freshness::Final,
+            _ => Freshness::Unattended,
+        }
+    }
+
+    /// An informer begins to fill the store.
+    pub(super) fn attend(&self, resource: &str) {
+        // An informer attends its store once; were there a second, the first name would do as well.
+        let _ = self.resource.set(resource.to_owned());
+        self.state.store(FILLING, Ordering::Release);
+    }
+
+    /// The first list is complete.
+    pub(super) fn filled(&self) {
+        self.state.store(KEPT, Ordering::Release);
+    }
+
+    /// Nobody writes any more.
+    pub(super) fn finish(&self) {
+        if self.state.load(Ordering::Acquire) != UNATTENDED {
+            self.state.store(FINAL, Ordering::Release);
+        }
+    }
+
+    /// Somebody reads. Nothing but one load for a store that is kept current.
+    pub(super) fn note_read(&self) {
+        let told = match self.state.load(Ordering::Acquire) {
+            FILLING => &self.told_filling,
+            FINAL => &self.told_final,
+            _ => return,
+        };
+        if told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let resource = self.resource.get().map_or("", String::as_str);
+        match self.get() {
+            Freshness::Final => {
+                tracing::warn!(resource, "read from the cache of an informer that has stopped: the answer is its last state");
+            }
+            _ => {
+                tracing::warn!(resource, "read from a cache before its first list was complete: wait for `synced` first");
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(feature = "__model")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_nobody_attends_is_never_final() {
+        let cell = FreshnessCell::default();
+        cell.finish();
+        assert_eq!(cell.get(), Freshness::Unattended);
+    }
+
+    #[test]
+    fn an_attended_store_fills_is_kept_and_ends() {
+        let cell = FreshnessCell::default();
+        cell.attend("pods");
+        assert_eq!(cell.get(), Freshness::Filling);
+        cell.note_read();
+        assert!(cell.told_filling.load(Ordering::Relaxed));
+        cell.filled();
+        assert_eq!(cell.get(), Freshness::Kept);
+        cell.note_read();
+        assert!(!cell.told_final.load(Ordering::Relaxed));
+        cell.finish();
+        assert_eq!(cell.get(), Freshness::Final);
+    }
+}
