@@ -3,6 +3,8 @@
 //! The example's modules are part of this binary too, so that their own tests run here. `cargo test` builds the example's
 //! program before it runs this; where it is missing all the same (`cargo test --test quickstart`), it is built first.
 
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
 #[path = "../examples/quickstart/main.rs"]
 #[allow(
     dead_code,
@@ -15,6 +17,8 @@ use std::process::{Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use informer_testing::ApiServer;
+use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::Command;
@@ -143,6 +147,33 @@ async fn namespaces_limit_what_is_followed() {
     let lines = check_embedded("--embedded --for 1s --namespace shop --namespace payments").await;
     assert!(lines.contains("shop/") && lines.contains("16 initial"), "{lines}");
     assert!(!lines.contains("monitoring"), "{lines}");
+}
+
+#[tokio::test]
+async fn a_cluster_with_a_kubeconfig_is_followed_over_the_network() {
+    let server = ApiServer::builder().start_http().await.unwrap();
+    for name in ["front-0", "front-1", "front-2"] {
+        let pod =
+            json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "namespace": "web", "name": name } });
+        server.create(&pod).unwrap();
+    }
+    let path = write_kubeconfig("cluster", &server.kubeconfig().unwrap());
+    let output = run(Some(&path), "--for 1ms").await;
+    let lines = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{lines}\n{}", text(&output.stderr));
+    assert!(lines.contains(&server.url().unwrap()), "{lines}");
+    assert!(lines.contains("3 pods in the cache"), "{lines}");
+    assert!(
+        !lines.contains("requests"),
+        "only the embedded server's are counted:\n{lines}"
+    );
+    assert!(
+        server
+            .requests()
+            .iter()
+            .all(|request| request.user_agent.starts_with("informers/"))
+    );
+    server.shutdown().await;
 }
 
 #[tokio::test]

@@ -185,11 +185,7 @@ impl<'a, W: Write> Follower<'a, W> {
             }
             Event::Deleted(deleted) => {
                 self.heard.deleted += 1;
-                (
-                    Tone::Bad,
-                    "deleted",
-                    format!("was {}", pod::describe(deleted.last_known())),
-                )
+                (Tone::Bad, "deleted", pod::describe_deletion(deleted))
             }
         };
         let name = pod::name(event.object());

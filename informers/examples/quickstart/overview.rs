@@ -161,6 +161,20 @@ mod tests {
 
     use super::*;
 
+    fn pod(phase: Option<&str>, node: Option<&str>) -> Pod {
+        Pod {
+            spec: Some(PodSpec {
+                node_name: node.map(str::to_owned),
+                ..PodSpec::default()
+            }),
+            status: Some(PodStatus {
+                phase: phase.map(str::to_owned),
+                ..PodStatus::default()
+            }),
+            ..Pod::default()
+        }
+    }
+
     /// Pods written as `namespace/name phase node`, and what is shown of them.
     fn check(pods: &[&str], table: &[&str], nodes: &str) {
         let (mut writer, indexer) = store::new::<Pod>();
@@ -171,15 +185,7 @@ mod tests {
         for text in pods {
             let mut words = text.split_whitespace();
             let key: ObjectKey = words.next().unwrap().parse().unwrap();
-            let mut pod = Pod::default();
-            pod.status = Some(PodStatus {
-                phase: words.next().map(str::to_owned),
-                ..PodStatus::default()
-            });
-            pod.spec = Some(PodSpec {
-                node_name: words.next().map(str::to_owned),
-                ..PodSpec::default()
-            });
+            let pod = pod(words.next(), words.next());
             commit.upsert(key, Arc::new(pod));
         }
         let overview = Overview::of(&commit.publish(), &by_node);
@@ -240,11 +246,7 @@ mod tests {
         let mut commit = writer.begin();
         for namespace in 0..20 {
             for number in 0..=namespace {
-                let mut pod = Pod::default();
-                pod.spec = Some(PodSpec {
-                    node_name: Some(format!("n{number}")),
-                    ..PodSpec::default()
-                });
+                let pod = pod(None, Some(&format!("n{number}")));
                 let key = ObjectKey::namespaced(format!("ns-{namespace}"), format!("p{number}"));
                 commit.upsert(key, Arc::new(pod));
             }

@@ -96,6 +96,8 @@ pub(crate) fn explain(trouble: Option<&State>, address: &str, namespaces: &[Stri
 
 #[cfg(test)]
 mod tests {
+    use informers::source::ServerStatus;
+
     use super::*;
 
     fn backing_off(error: SourceError) -> State {
@@ -106,8 +108,10 @@ mod tests {
     }
 
     fn status(code: u16) -> SourceError {
-        let mut status = informers::source::ServerStatus::default();
-        status.code = code;
+        let status = ServerStatus {
+            code,
+            ..ServerStatus::default()
+        };
         SourceError::Status { status }
     }
 

@@ -1,5 +1,6 @@
 //! What this program shows of a pod, and what it says of a change.
 
+use informers::Deleted;
 use k8s_openapi::api::core::v1::Pod;
 
 /// The phase as `kubectl` shows it: a pod that is being deleted is `Terminating`, whatever its status says.
@@ -30,6 +31,15 @@ pub(crate) fn describe(pod: &Pod) -> String {
     match node(pod) {
         Some(node) => format!("{} on {node}", phase(pod)),
         None => phase(pod).to_owned(),
+    }
+}
+
+/// Where a deleted pod was, and whether the deletion was seen or found out by a later list.
+pub(crate) fn describe_deletion(deleted: &Deleted<Pod>) -> String {
+    let node = node(deleted.last_known()).unwrap_or("no node");
+    match deleted {
+        Deleted::Observed(_) => format!("was on {node}"),
+        Deleted::Missed { .. } => format!("found missing, last seen on {node}"),
     }
 }
 
@@ -88,6 +98,9 @@ impl Containers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use informers::{Event, ObjectKey};
     use k8s_openapi::api::core::v1::{ContainerStatus, PodSpec, PodStatus};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -148,6 +161,19 @@ mod tests {
         leaving.metadata.deletion_timestamp = Some(Time(Default::default()));
         check(&running, &leaving, "Running -> Terminating");
         assert_eq!(describe(&leaving), "Terminating on node-1");
+    }
+
+    #[test]
+    fn a_deletion_says_how_it_was_learnt() {
+        let pod = Arc::new(pod("Running", Some("node-1")));
+        assert_eq!(
+            describe_deletion(&Deleted::Observed(pod.clone())),
+            "was on node-1"
+        );
+        let Event::Deleted(missed) = Event::missed(ObjectKey::namespaced("web", "front-0"), pod) else {
+            panic!("not a deletion");
+        };
+        assert_eq!(describe_deletion(&missed), "found missing, last seen on node-1");
     }
 
     #[test]

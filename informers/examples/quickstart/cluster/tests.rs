@@ -85,5 +85,8 @@ async fn every_deployment_settles_and_is_disturbed_again() {
             }
         }
     });
-    assert!(settled.iter().chain(&busy).all(|steps| *steps > 0), "{settled:?} {busy:?}");
+    assert!(
+        settled.iter().chain(&busy).all(|steps| *steps > 0),
+        "{settled:?} {busy:?}"
+    );
 }
