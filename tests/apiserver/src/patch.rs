@@ -28,3 +28,6 @@ pub(crate) use error::{ConflictCause, PatchError};
 pub(crate) use json::{json_patch, merge_patch};
 pub(crate) use managed_fields::{Part, Write, manager_of, record_update};
 pub(crate) use strategic::strategic_merge;
+
+#[cfg(test)]
+mod tests;

@@ -298,40 +298,40 @@ impl Managers {
         self.0.retain(|_, entry| !entry.fields.is_empty());
     }
 
+    /// Joins the oldest updates of each version into one entry until few enough are left.
     fn fold_old_updates(&mut self) {
         const MAX_UPDATERS: usize = 10;
-        let updaters = |managers: &Managers| -> Vec<ManagerId> {
-            managers
-                .0
-                .keys()
-                .filter(|id| id.operation == Operation::Update)
-                .cloned()
-                .collect()
-        };
-        let mut oldest = updaters(self);
+        let updates = self.0.iter().filter(|(id, _)| id.operation == Operation::Update);
+        let mut oldest: Vec<ManagerId> = updates.map(|(id, _)| id.clone()).collect();
+        let mut excess = oldest.len().saturating_sub(MAX_UPDATERS);
         oldest.sort_by(|left, right| self.0[left].time.cmp(&self.0[right].time).then(left.cmp(right)));
         let mut first_of_version: BTreeMap<String, ManagerId> = BTreeMap::new();
         for id in oldest {
-            if updaters(self).len() <= MAX_UPDATERS {
-                break;
-            }
-            let version = self.0[&id].api_version.clone();
+            let Some(version) = self.0.get(&id).map(|entry| entry.api_version.clone()) else {
+                continue;
+            };
             let Some(first) = first_of_version.get(&version) else {
                 first_of_version.insert(version, id);
                 continue;
             };
+            if excess == 0 {
+                return;
+            }
             let bucket = ManagerId::new("ancient-changes", Operation::Update, &version, Part::Whole);
-            if !self.0.contains_key(&bucket)
-                && let Some(entry) = self.0.remove(first)
-            {
-                self.0.insert(bucket.clone(), entry);
+            let mut folded = Entry {
+                fields: FieldSet::default(),
+                api_version: version.clone(),
+                time: None,
+            };
+            for part in [&bucket, first, &id] {
+                if let Some(entry) = self.0.remove(part) {
+                    folded.fields = folded.fields.union(&entry.fields);
+                    folded.time = folded.time.max(entry.time);
+                }
             }
-            if let (Some(folded), true) = (self.0.remove(&id), id != bucket)
-                && let Some(entry) = self.0.get_mut(&bucket)
-            {
-                entry.fields = entry.fields.union(&folded.fields);
-                entry.time = folded.time;
-            }
+            self.0.insert(bucket.clone(), folded);
+            first_of_version.insert(version, bucket);
+            excess -= 1;
         }
     }
 }

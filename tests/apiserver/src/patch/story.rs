@@ -62,6 +62,12 @@ impl Story {
         }
     }
 
+    /// Lets the next step happen in the same second as the last one.
+    pub(super) fn at_the_same_time(&mut self) -> &mut Story {
+        self.seconds -= 1;
+        self
+    }
+
     fn time(&mut self) -> String {
         self.seconds += 1;
         format!("2026-01-01T00:00:{:02}Z", self.seconds)

@@ -121,6 +121,35 @@ fn old_updaters_are_folded_into_one() {
 }
 
 #[test]
+fn folding_loses_no_field_whatever_the_order_of_names() {
+    let mut story = Story::of("v1", "ConfigMap");
+    story.create("a0", config_map(json!({"k0": "0"})));
+    for number in 1..=20 {
+        // All names sort before the bucket's, and all times are equal.
+        story.at_the_same_time().patch(
+            &format!("a{number}"),
+            Part::Whole,
+            json!({"data": {format!("k{number}"): "x"}}),
+        );
+    }
+    let entries = story
+        .object
+        .as_ref()
+        .and_then(|object| object.pointer("/metadata/managedFields"));
+    let entries = entries.and_then(Value::as_array).expect("there are entries");
+    let owned: usize = entries
+        .iter()
+        .map(|entry| {
+            entry["fieldsV1"]["f:data"]
+                .as_object()
+                .map_or(0, |data| data.len())
+        })
+        .sum();
+    // Every key, and the map itself.
+    assert_eq!((entries.len(), owned), (10, 22));
+}
+
+#[test]
 fn the_user_agent_names_the_manager_up_to_its_slash() {
     assert_eq!(
         manager_of("kubectl/v1.37.1 (linux/amd64) kubernetes/abc"),
