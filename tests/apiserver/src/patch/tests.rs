@@ -86,16 +86,13 @@ fn nonsense_is_refused_or_taken_but_never_fatal() {
         let _refused = strategic_merge(&schema, &live, &patch);
         let _refused = merge_patch(&live, &patch);
         let _refused = json_patch(&live, &json!([patch]));
-        let _refused = apply(
-            &schema,
-            Some(&live),
-            &config,
-            &Apply {
-                kind: "Deployment",
-                write,
-                on_conflict,
-            },
-        );
+        let owned = record_update(&schema, None, &live, &write);
+        let request = Apply {
+            kind: "Deployment",
+            write,
+            on_conflict,
+        };
+        let _refused = apply(&schema, Some(&owned), &config, &request);
         record_update(&schema, Some(&owned), &patch, &write);
     }
 }
