@@ -63,7 +63,8 @@ impl ResourceCall<'_> {
             Some("scale") if self.resource.scale.is_some() => return self.scale(),
             Some(_) => return Err(ApiError::no_such_resource()),
         }
-        if !self.resource.allows(verb.as_str()) {
+        let nameless = matches!(verb, Verb::Update | Verb::Patch) && self.path.name.is_none();
+        if nameless || !self.resource.allows(verb.as_str()) {
             return Err(ApiError::method_not_allowed());
         }
         match verb {

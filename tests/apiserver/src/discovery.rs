@@ -54,11 +54,7 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call) -> Response<Body> {
 /// Answers a request about a resource that is not served.
 pub(crate) fn unknown(shared: &Arc<Shared>, path: &ResourcePath) -> Response<Body> {
     let state = shared.state();
-    let mut group_versions = state
-        .registry
-        .all()
-        .map(|resource| (&resource.group, &resource.version));
-    match group_versions.any(|served| served == (&path.group, &path.version)) {
+    match state.registry.all().any(|resource| resource.group == path.group) {
         true => respond::error(&ApiError::no_such_resource()),
         false => no_such_page(),
     }

@@ -27,10 +27,10 @@ impl Shape {
         if accept.trim().is_empty() {
             return Ok(Self::Full);
         }
-        accept.split(',').find_map(Self::offered).ok_or_else(|| {
-            let message = "only the following media types are accepted: application/json";
-            ApiError::new(406, "NotAcceptable", message)
-        })
+        accept
+            .split(',')
+            .find_map(Self::offered)
+            .ok_or_else(ApiError::not_acceptable)
     }
 
     fn offered(media_range: &str) -> Option<Self> {

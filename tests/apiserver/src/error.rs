@@ -11,7 +11,8 @@ pub struct ApiError {
     code: u16,
     reason: String,
     message: String,
-    details: Map<String, Value>,
+    /// Present and empty where upstream sends an empty object.
+    details: Option<Map<String, Value>>,
     continue_token: Option<String>,
 }
 
@@ -22,7 +23,7 @@ impl ApiError {
             code,
             reason: reason.into(),
             message: message.into(),
-            details: Map::new(),
+            details: None,
             continue_token: None,
         }
     }
@@ -44,14 +45,16 @@ impl ApiError {
 
     /// The seconds a client is asked to wait, also sent as the `Retry-After` header.
     pub fn retry_after(&self) -> Option<u64> {
-        self.details.get("retryAfterSeconds").and_then(Value::as_u64)
+        self.details
+            .as_ref()?
+            .get("retryAfterSeconds")
+            .and_then(Value::as_u64)
     }
 
     /// Asks the client to wait that long.
     #[must_use]
-    pub fn with_retry_after(mut self, seconds: u64) -> Self {
-        self.details.insert("retryAfterSeconds".into(), seconds.into());
-        self
+    pub fn with_retry_after(self, seconds: u64) -> Self {
+        self.with_detail("retryAfterSeconds", seconds)
     }
 
     /// The body of the answer: a `Status` object.
@@ -67,14 +70,21 @@ impl ApiError {
         if !self.reason.is_empty() {
             status["reason"] = self.reason.as_str().into();
         }
-        if !self.details.is_empty() {
-            status["details"] = self.details.clone().into();
+        if let Some(details) = &self.details {
+            status["details"] = details.clone().into();
         }
         status
     }
 
     pub(crate) fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(key.into(), value.into());
+        self.details
+            .get_or_insert_default()
+            .insert(key.into(), value.into());
+        self
+    }
+
+    fn with_empty_details(mut self) -> Self {
+        self.details = Some(Map::new());
         self
     }
 
@@ -112,6 +122,7 @@ impl ApiError {
             "NotFound",
             "the server could not find the requested resource",
         )
+        .with_empty_details()
     }
 
     pub(crate) fn already_exists(resource: &str, group: &str, name: &str) -> Self {
@@ -157,7 +168,17 @@ impl ApiError {
 
     pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
-        Self::new(405, "MethodNotAllowed", message)
+        Self::new(405, "MethodNotAllowed", message).with_empty_details()
+    }
+
+    pub(crate) fn not_acceptable() -> Self {
+        let message = "406: Not Acceptable\n\nAvailable representations: application/json";
+        Self::new(406, "NotAcceptable", message).with_empty_details()
+    }
+
+    /// A patch of no known type.
+    pub(crate) fn unknown_patch() -> Self {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").with_empty_details()
     }
 
     /// One or more fields are wrong. `kind` is written with its group, as upstream does.
@@ -221,9 +242,18 @@ impl FieldProblem {
     }
 
     pub(crate) fn unsupported(field: &str, value: &str, supported: &[&str]) -> Self {
+        Self::not_supported(field, &format!("{value:?}"), supported)
+    }
+
+    /// As [`unsupported`](Self::unsupported), for a list with one value.
+    pub(crate) fn unsupported_list(field: &str, value: &str, supported: &[&str]) -> Self {
+        Self::not_supported(field, &format!("[{value:?}]"), supported)
+    }
+
+    fn not_supported(field: &str, value: &str, supported: &[&str]) -> Self {
         let quoted: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
         let message = format!(
-            "Unsupported value: {value:?}: supported values: {}",
+            "Unsupported value: {value}: supported values: {}",
             quoted.join(", ")
         );
         Self {

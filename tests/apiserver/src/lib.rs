@@ -73,8 +73,10 @@
 //! - No controllers: nothing schedules pods, collects garbage by owner references, fills endpoints or creates service
 //!   accounts. Deletion does not wait for grace periods, and every propagation policy leaves dependents where they are.
 //! - No admission, no quotas, no authentication; no authorisation but [`Fault::Forbidden`].
-//! - No validation or defaulting of what is in an object, apart from its name, namespace and type, the phase of new pods, and
-//!   what a namespace and a definition need. Custom resources are neither validated, pruned nor defaulted.
+//! - No validation or defaulting of what is in an object, apart from its name, namespace and type, the phase of new pods, one
+//!   replica for workloads, and what a namespace and a definition need. Custom resources are neither validated, pruned nor
+//!   defaulted.
+//! - A version in the future is refused at once, where the real server waits three seconds for it.
 //! - No conversion: the versions of a kind show the same fields under another `apiVersion`. `events` and
 //!   `events.events.k8s.io` are two resources here.
 //! - No protobuf, CBOR or YAML; no websockets; no `exec`, `log`, `proxy`, `binding`, `eviction` or `token`; no TLS, no HTTP/2.

@@ -125,7 +125,7 @@ impl Resource {
         if common || self.selectable.iter().any(|known| known == path) {
             return Ok(());
         }
-        if self.selectable.is_empty() {
+        if self.selectable.is_empty() && self.origin == Origin::BuiltIn {
             let known = "only \"metadata.name\", \"metadata.namespace\"";
             return Err(format!("{path:?} is not a known field selector: {known}"));
         }

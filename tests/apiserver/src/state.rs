@@ -1,6 +1,7 @@
 //! The cluster: served kinds, objects, and what stamps them. Everything here is synchronous and behind one lock.
 
 mod create;
+mod defaults;
 mod delete;
 mod names;
 mod update;

@@ -30,12 +30,7 @@ impl PatchType {
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" => Ok(Self::Strategic),
             "application/apply-patch+yaml" => Ok(Self::Apply),
-            _ => {
-                let message = "the body of the request was in an unknown format - accepted media types include: \
-                               application/json-patch+json, application/merge-patch+json, \
-                               application/strategic-merge-patch+json, application/apply-patch+yaml";
-                Err(ApiError::new(415, "UnsupportedMediaType", message))
-            }
+            _ => Err(ApiError::unknown_patch()),
         }
     }
 
@@ -77,10 +72,8 @@ impl ResourceCall<'_> {
     }
 
     pub(super) fn patch_body(&self) -> Result<Value, ApiError> {
-        serde_json::from_slice(self.body_bytes()).map_err(|error| {
-            // Every client sends JSON, also under the content type that names YAML.
-            ApiError::bad_request(format!("error decoding patch, which must be JSON: {error}"))
-        })
+        // Every client sends JSON, also under the content type that names YAML.
+        serde_json::from_slice(self.body_bytes()).map_err(|_| ApiError::bad_request("invalid JSON patch"))
     }
 
     fn check_options(&self, kind: PatchType) -> Result<(), ApiError> {

@@ -4,13 +4,34 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::{ResourceCall, items};
-use crate::error::ApiError;
+use crate::error::{ApiError, FieldProblem};
 use crate::faults::Plan;
 use crate::object::{Object, Stored};
 use crate::patch::manager_of;
-use crate::registry::Scope;
+use crate::registry::{Origin, Scope};
+use crate::request::Verb;
 use crate::respond::{self, Body};
 use crate::state::{DeleteRequest, Deleted, Mode, Part, Source, Write};
+
+/// Kinds whose deletion upstream answers with the object instead of a status.
+const ANSWERED_WITH_OBJECT: &[&str] = &[
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "resourcequotas",
+    "serviceaccounts",
+    "services",
+    "csidrivers.storage.k8s.io",
+    "csinodes.storage.k8s.io",
+    "deviceclasses.resource.k8s.io",
+    "resourceclaims.resource.k8s.io",
+    "resourceclaimtemplates.resource.k8s.io",
+    "resourceslices.resource.k8s.io",
+    "storageclasses.storage.k8s.io",
+    "volumeattachments.storage.k8s.io",
+    "volumeattributesclasses.storage.k8s.io",
+];
 
 impl ResourceCall<'_> {
     /// Who writes: the parameter, or what the User-Agent says.
@@ -25,10 +46,28 @@ impl ResourceCall<'_> {
         Ok(Write {
             resource: self.resource,
             namespace: self.namespace(),
-            mode: dry_run(self.call.target.parameter("dryRun"))?,
+            mode: self.mode(self.call.target.parameter("dryRun"))?,
             source: Source::Request,
             manager,
         })
+    }
+
+    /// Whether a write takes effect.
+    fn mode(&self, dry_run: Option<&str>) -> Result<Mode, ApiError> {
+        let options = match self.call.target.verb {
+            Verb::Create => "CreateOptions",
+            Verb::Patch => "PatchOptions",
+            Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
+            _ => "UpdateOptions",
+        };
+        match dry_run {
+            None | Some("") => Ok(Mode::Commit),
+            Some("All") => Ok(Mode::DryRun),
+            Some(other) => {
+                let problem = FieldProblem::unsupported_list("dryRun", other, &["All"]);
+                Err(ApiError::invalid(options, "meta.k8s.io", "", &[problem]))
+            }
+        }
     }
 
     fn body(&self) -> Result<Object, ApiError> {
@@ -39,7 +78,13 @@ impl ResourceCall<'_> {
             return Err(ApiError::new(415, "UnsupportedMediaType", message));
         }
         match serde_json::from_slice(self.body_bytes()) {
-            Ok(Value::Object(object)) => Ok(object),
+            Ok(Value::Object(object)) => match object.get("kind") {
+                // Built-in kinds are taken from the path instead.
+                None if self.resource.origin == Origin::Custom => {
+                    Err(self.unreadable(&format!("Object 'Kind' is missing in '{}'", Value::from(object))))
+                }
+                _ => Ok(object),
+            },
             Ok(_) => Err(self.unreadable("json parse error: not an object")),
             Err(error) => {
                 Err(self.unreadable(&format!("couldn't get version/kind; json parse error: {error}")))
@@ -55,13 +100,9 @@ impl ResourceCall<'_> {
     }
 
     pub(super) fn create(&self) -> Result<Response<Body>, ApiError> {
-        if self.path.name.is_some() {
+        let nowhere = self.resource.scope == Scope::Namespaced && self.namespace().is_empty();
+        if self.path.name.is_some() || nowhere {
             return Err(ApiError::method_not_allowed());
-        }
-        if self.resource.scope == Scope::Namespaced && self.namespace().is_empty() {
-            return Err(ApiError::bad_request(
-                "an empty namespace may not be set during creation",
-            ));
         }
         let (manager, object) = (self.manager(), self.body()?);
         let write = self.writing(Some(&manager))?;
@@ -90,7 +131,7 @@ impl ResourceCall<'_> {
         let options = self.delete_options()?;
         let mut write = self.writing(None)?;
         if let Some(dry) = options["dryRun"].as_array().and_then(|list| list.first()) {
-            write.mode = dry_run(dry.as_str())?;
+            write.mode = self.mode(dry.as_str())?;
         }
         let request = DeleteRequest::read(&options);
         match self
@@ -98,8 +139,9 @@ impl ResourceCall<'_> {
             .write(|state| state.delete(&write, self.name(), &request))?
         {
             Deleted::Kept(stored) => self.object(200, &stored),
-            // Upstream answers the deletion of a pod with the pod, and of most other kinds with a status.
-            Deleted::Gone(stored) if &*self.resource.id == "pods" => self.object(200, &stored),
+            Deleted::Gone(stored) if ANSWERED_WITH_OBJECT.contains(&&*self.resource.id) => {
+                self.object(200, &stored)
+            }
             Deleted::Gone(stored) => Ok(respond::json(200, &self.success(&stored))),
         }
     }
@@ -130,16 +172,5 @@ impl ResourceCall<'_> {
         let view = self.view(shape);
         let bytes = view.list(&answer.metadata(), &items(&view, &answer));
         Ok(self.damaged(bytes, &Plan::default()))
-    }
-}
-
-pub(super) fn dry_run(value: Option<&str>) -> Result<Mode, ApiError> {
-    match value {
-        None | Some("") => Ok(Mode::Commit),
-        Some("All") => Ok(Mode::DryRun),
-        Some(other) => {
-            let message = format!("dryRun: Unsupported value: {other:?}: supported values: \"All\"");
-            Err(ApiError::bad_request(message))
-        }
     }
 }

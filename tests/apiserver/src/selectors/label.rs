@@ -193,9 +193,10 @@ impl Parser {
     fn number(&mut self) -> Result<i64, String> {
         let values = self.exact()?;
         let value = values.first().map_or("", String::as_str);
-        value
-            .parse()
-            .map_err(|_| "values[0]: for 'Gt', 'Lt' operators, the value must be an integer".to_owned())
+        value.parse().map_err(|_| {
+            let rule = "for 'Gt', 'Lt' operators, the value must be an integer";
+            format!("values[0]: Invalid value: {value:?}: {rule}")
+        })
     }
 
     fn set(&mut self) -> Result<BTreeSet<String>, String> {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::names;
 use super::{Part, Source, State, Write};
+use super::{defaults, names};
 use crate::error::{ApiError, FieldProblem};
 use crate::managed;
 use crate::object::{self, Object, Stored, metadata_mut, metadata_str, set_metadata};
@@ -39,7 +39,7 @@ impl State {
         if write.source == Source::Request && resource.status == Subresource::Present {
             object.remove("status");
         }
-        add_defaults(resource, &name, &mut object);
+        defaults::owned(resource, &name, &mut object);
         self.first_stamp(resource, &mut object);
         if let Some(manager) = write.manager {
             managed::record(
@@ -51,6 +51,7 @@ impl State {
                 &self.clock.stamp(),
             );
         }
+        defaults::unowned(resource, &mut object);
         Ok(self.put(write, object))
     }
 
@@ -125,15 +126,25 @@ pub(super) fn check_type(resource: &Resource, object: &Object) -> Result<(), Api
             "the API version in the data ({given}) does not match the expected API version ({expected})"
         )));
     }
-    match text("kind") {
-        Some(given) if given != resource.kind => {
-            let (version, expected) = (resource.api_version(), &resource.kind);
-            Err(ApiError::bad_request(format!(
-                "{given} in version {version:?} cannot be handled as a {expected}: unknown conversion"
-            )))
-        }
-        _ => Ok(()),
+    let Some(given) = text("kind").filter(|given| *given != resource.kind) else {
+        return Ok(());
+    };
+    let (version, expected) = (&resource.version, &resource.kind);
+    if resource.origin == Origin::Custom {
+        let problem = FieldProblem::invalid("kind", given, &format!("must be {expected}"));
+        let name = metadata_str(object, "name");
+        return Err(ApiError::invalid(given, &resource.group, name, &[problem]));
     }
+    let internal = resource
+        .group
+        .split('.')
+        .next()
+        .filter(|group| !group.is_empty())
+        .unwrap_or("core");
+    Err(ApiError::bad_request(format!(
+        "{given} in version {version:?} cannot be handled as a {expected}: converting ({version}.{given}) to \
+         ({internal}.{expected}): unknown conversion"
+    )))
 }
 
 /// Puts the namespace of the request into the object, which must not name another one.
@@ -149,28 +160,4 @@ pub(super) fn settle_namespace(write: &Write<'_>, object: &mut Object) -> Result
     }
     set_metadata(object, "namespace", write.namespace.into());
     Ok(())
-}
-
-/// The few defaults without which clients misbehave; everything else is stored as it came.
-fn add_defaults(resource: &Resource, name: &str, object: &mut Object) {
-    if resource.origin == Origin::Custom {
-        return;
-    }
-    match &*resource.id {
-        "namespaces" => {
-            let labels = metadata_mut(object).entry("labels").or_insert_with(|| json!({}));
-            if let Some(labels) = labels.as_object_mut() {
-                labels.insert("kubernetes.io/metadata.name".into(), name.into());
-            }
-            object.insert("spec".into(), json!({ "finalizers": ["kubernetes"] }));
-            object.insert("status".into(), json!({ "phase": "Active" }));
-        }
-        "pods" => {
-            let status = object.entry("status").or_insert_with(|| json!({}));
-            if let Some(status) = status.as_object_mut() {
-                status.entry("phase").or_insert_with(|| "Pending".into());
-            }
-        }
-        _ => {}
-    }
 }

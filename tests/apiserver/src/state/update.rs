@@ -44,7 +44,12 @@ impl State {
         check_type(resource, &object)?;
         settle_namespace(write, &mut object)?;
         match metadata_str(&object, "name") {
-            "" => object::set_metadata(&mut object, "name", name.into()),
+            "" => {
+                let message = format!(
+                    "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+                );
+                return Err(ApiError::bad_request(message));
+            }
             given if given != name => {
                 let message =
                     format!("the name of the object ({given}) does not match the name on the URL ({name})");
@@ -92,7 +97,17 @@ fn check_preconditions(resource: &Resource, name: &str, old: &Object, new: &Obje
     let (version, uid) = (metadata_str(new, "resourceVersion"), metadata_str(new, "uid"));
     if !uid.is_empty() && uid != metadata_str(old, "uid") {
         let current = metadata_str(old, "uid");
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {current}");
+        let group = if resource.origin == Origin::Custom {
+            format!("{}/", resource.group)
+        } else {
+            String::new()
+        };
+        let key = object::key(metadata_str(old, "namespace"), name);
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{key}, ResourceVersion: 0, \
+             AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {current}",
+            resource.plural
+        );
         return Err(ApiError::conflict(&resource.plural, &resource.group, name, &why));
     }
     if version.is_empty() && resource.origin == Origin::Custom {
@@ -102,7 +117,7 @@ fn check_preconditions(resource: &Resource, name: &str, old: &Object, new: &Obje
             message: "Invalid value: 0: must be specified for an update".into(),
         };
         return Err(ApiError::invalid(
-            &resource.kind,
+            &resource.plural,
             &resource.group,
             name,
             &[problem],

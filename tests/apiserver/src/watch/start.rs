@@ -75,14 +75,15 @@ impl Opening<'_> {
         }
         if asked.is_some_and(|asked| asked > newest) {
             let current = state.versions.print(newest);
-            return Err(ApiError::too_large_version(&options.resource_version, &current));
+            let error = ApiError::too_large_version(&options.resource_version, &current);
+            return Ok(self.failing(newest, &error));
         }
-        let mut frames = self.present(newest).or_else(|Compacted| {
-            let oldest = state.versions.print(state.storage.compacted());
-            Err(ApiError::expired(format!(
-                "too old resource version: {} ({oldest})",
-                state.versions.print(newest)
-            )))
+        let mut frames = self.present(newest).map_err(|Compacted| {
+            let (asked, oldest) = (
+                state.versions.print(newest),
+                state.versions.print(state.storage.compacted()),
+            );
+            ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
         })?;
         if initial == Initial::WithEnd && options.bookmarks {
             let end = end_bookmark(self.plan, &state.versions.print(newest));
@@ -135,14 +136,17 @@ impl Opening<'_> {
         let error = ApiError::expired(format!("too old resource version: {asked_text} ({oldest})"));
         match self.shared.settings.expired_watch {
             ExpiredWatch::Response => Err(error),
-            ExpiredWatch::InStream => {
-                let frames = VecDeque::from([self.framing.error(&error)]);
-                Ok(Start {
-                    cursor: asked,
-                    frames,
-                    phase: Phase::Ending,
-                })
-            }
+            ExpiredWatch::InStream => Ok(self.failing(asked, &error)),
+        }
+    }
+
+    /// A stream of one ERROR event.
+    fn failing(&self, cursor: u64, error: &ApiError) -> Start {
+        let frames = VecDeque::from([self.framing.error(error)]);
+        Start {
+            cursor,
+            frames,
+            phase: Phase::Ending,
         }
     }
 }

@@ -219,6 +219,79 @@ async fn selectors_narrow_a_list_and_a_collection_delete() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nothing_is_created_in_a_namespace_that_is_going() {
+    let server = ApiServer::start();
+    let mut held: ConfigMap = parse(config_map("held"));
+    held.metadata.namespace = Some("web".into());
+    held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    server.create(&held).unwrap();
+    let namespaces: Api<Namespace> = Api::all(server.client());
+    namespaces.delete("web", &DeleteParams::default()).await.unwrap();
+    let going = namespaces.get("web").await.unwrap();
+    assert_eq!(going.status.unwrap().phase.as_deref(), Some("Terminating"));
+    let mut late = config_map("late");
+    late["metadata"]["namespace"] = "web".into();
+    let message = "configmaps \"late\" is forbidden: unable to create new content in namespace web because it is \
+                   being terminated";
+    check_refused(
+        &server,
+        Method::POST,
+        "/api/v1/namespaces/web/configmaps",
+        late,
+        403,
+        message,
+    )
+    .await;
+    held.metadata.finalizers = None;
+    server.update(&held).unwrap();
+    assert!(namespaces.get_opt("web").await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletions_honour_their_preconditions() {
+    let server = ApiServer::start();
+    let created = server.create(&parse::<ConfigMap>(config_map("a"))).unwrap();
+    let uid = created.metadata.uid.unwrap();
+    let message = format!(
+        "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (x) does not match the UID in \
+         record ({uid}). The object might have been deleted and then recreated"
+    );
+    let uri = format!("{CONFIG_MAPS}/a");
+    check_refused(
+        &server,
+        Method::DELETE,
+        &uri,
+        json!({ "preconditions": { "uid": "x" } }),
+        409,
+        &message,
+    )
+    .await;
+    let answer = call(
+        &server,
+        Method::DELETE,
+        &uri,
+        json!({ "preconditions": { "uid": uid } }),
+    )
+    .await;
+    assert_eq!((answer.code, &answer.json()["status"]), (200, &json!("Success")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_servers_with_one_seed_answer_alike() {
+    let run = |seed| {
+        let server = ApiServer::builder()
+            .seed(seed)
+            .clock(Clock::Fixed(Timestamp::UNIX_EPOCH))
+            .start();
+        let pod =
+            json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "generateName": "p-" }, "spec": {} });
+        server.create(&pod).unwrap()
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_dry_run_changes_nothing() {
     let server = ApiServer::start();
     let before = server.revision();

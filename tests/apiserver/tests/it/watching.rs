@@ -141,6 +141,19 @@ async fn watch_options_are_validated_in_the_words_of_upstream() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_version_in_the_future_is_waited_for_or_refused_in_the_stream() {
+    let server = server();
+    let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=11")).await;
+    create(&server, &config_map("a"));
+    create(&server, &config_map("b"));
+    assert_eq!(watch.take(1).await, ["ADDED b@12"]);
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99";
+    let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?{query}")).await;
+    let expected = "ERROR 504 Timeout: Too large resource version: 99, current: 12";
+    assert_eq!((watch.code, watch.rest().await), (200, vec![expected.to_owned()]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn closing_watches_and_dropping_the_server_end_the_streams() {
     let server = server();
     let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10");
