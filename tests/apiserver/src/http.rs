@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -48,6 +49,9 @@ impl Drop for Listener {
     }
 }
 
+/// How long to wait after a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(10);
+
 async fn accept(socket: TcpListener, service: ApiService) -> Infallible {
     // The set owns the connections: aborting this task drops it, which aborts them.
     let mut connections = JoinSet::new();
@@ -55,7 +59,7 @@ async fn accept(socket: TcpListener, service: ApiService) -> Infallible {
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = socket.accept().await else {
             // Out of file descriptors, most likely; the next connection may fare better.
-            tokio::task::yield_now().await;
+            tokio::time::sleep(PAUSE).await;
             continue;
         };
         let service = TowerToHyperService::new(service.clone());

@@ -79,7 +79,8 @@
 //! - A version in the future is refused at once, where the real server waits three seconds for it.
 //! - No conversion: the versions of a kind show the same fields under another `apiVersion`. `events` and
 //!   `events.events.k8s.io` are two resources here.
-//! - No protobuf, CBOR or YAML; no websockets; no `exec`, `log`, `proxy`, `binding`, `eviction` or `token`; no TLS, no HTTP/2.
+//! - No protobuf, CBOR or YAML, so no kubectl command that sends protobuf, such as `kubectl create deployment`.
+//! - No websockets; no `exec`, `log`, `proxy`, `binding`, `eviction` or `token`; no access reviews; no TLS, no HTTP/2.
 //! - No storage: it forgets everything when dropped.
 //!
 //! # Bounds

@@ -48,7 +48,7 @@ impl ApiServer {
     /// A client that calls the server in this process. Must be called within a tokio runtime.
     ///
     /// Its default namespace is `default`. kube's own retry, compression and header layers are not in it: what a test
-    /// sends is what the server sees.
+    /// sends is what the server sees. kube starts one task for each client made here, which ends with its last clone.
     pub fn client(&self) -> Client {
         Client::new(self.service(), "default")
     }

@@ -79,6 +79,15 @@ impl Storage {
         ids
     }
 
+    /// Whether a resource has an object whose key starts with `prefix`.
+    pub(crate) fn has_any(&self, resource: &str, prefix: &str) -> bool {
+        let first = self.tables.get(resource).and_then(|table| {
+            let mut rest = table.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+            rest.next()
+        });
+        first.is_some_and(|(key, _)| key.starts_with(prefix))
+    }
+
     /// Stores an object under the next revision, with which the caller has stamped it.
     pub(crate) fn put(&mut self, resource: &ResourceId, object: Stored) -> Arc<Stored> {
         debug_assert_eq!(

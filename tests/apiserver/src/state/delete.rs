@@ -140,17 +140,10 @@ impl State {
         if metadata_str(&object, "deletionTimestamp").is_empty() || !finalizers(&object).is_empty() {
             return;
         }
-        let (revision, prefix) = (self.storage.revision(), format!("{name}/"));
+        let prefix = format!("{name}/");
         let empty = self.storage.resources().iter().all(|id| {
-            let namespaced = self
-                .registry
-                .by_id(id)
-                .is_none_or(|resource| resource.scope == Scope::Namespaced);
-            !namespaced
-                || self
-                    .storage
-                    .snapshot(id, &prefix, "", revision)
-                    .is_ok_and(|left| left.is_empty())
+            let namespaced = |resource: Arc<Resource>| resource.scope == Scope::Namespaced;
+            !self.registry.by_id(id).is_none_or(namespaced) || !self.storage.has_any(id, &prefix)
         });
         if empty {
             self.remove(&"namespaces".into(), &namespace);
