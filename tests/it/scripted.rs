@@ -3,25 +3,25 @@
 //! Everything runs as real tasks on one thread under tokio's paused clock: time passes only when every task waits, so a
 //! test that waits for the next request sees exactly the waits the informer makes.
 
-use std::collections::BTreeMap;
+mod rig;
+mod text;
+
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
+use informer_core::SourceError;
 use informer_core::source::{
-    BookmarkMark, ListEvent, ListFrom, ListMetadata, ListRequest, ListStream, ListWatch, ServerStatus,
-    Undecodable, WatchEvent, WatchFrom, WatchListFrom, WatchListSupport, WatchRequest, WatchStream,
-};
-use informer_core::{
-    Deleted, Event, EventStream, InitialState, ObjectKey, Offload, Origin, ReflectorConfig, ResourceVersion,
-    ScopeStatus, SharedInformer, SharedInformerBuilder, SourceError, State, UpdateCause,
+    BookmarkMark, ListEvent, ListFrom, ListMetadata, ListRequest, ListStream, ListWatch, WatchEvent,
+    WatchFrom, WatchListFrom, WatchListSupport, WatchRequest, WatchStream,
 };
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
+
+pub(crate) use rig::{Rig, config, settle, timed};
+pub(crate) use text::{expired, metadata, pod, refused, short, show, status, tell, too_many, undecodable};
 
 /// How long a test waits for a request before it says that none comes: longer than any backoff.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -323,234 +323,4 @@ impl Body<WatchEvent<Pod>> {
         let version = Some(version.into());
         self.send(Ok(WatchEvent::Bookmark { version, mark }));
     }
-}
-
-/// The metadata of a last page.
-pub(crate) fn metadata(version: &str) -> ListMetadata {
-    ListMetadata {
-        resource_version: Some(version.into()),
-        continue_token: None,
-        remaining: None,
-    }
-}
-
-/// A pod from `namespace/name@version{label=value,label=value}#uid`, of which only the name must be there. The namespace is
-/// `default` if not given.
-pub(crate) fn pod(text: &str) -> Arc<Pod> {
-    let (text, uid) = text.split_once('#').unwrap_or((text, ""));
-    let (text, labels) = text.trim_end_matches('}').split_once('{').unwrap_or((text, ""));
-    let (key, version) = text.split_once('@').unwrap_or((text, ""));
-    let (namespace, name) = key.split_once('/').unwrap_or(("default", key));
-    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let labels: BTreeMap<String, String> = labels
-        .split(',')
-        .filter_map(|label| label.split_once('='))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
-    Arc::new(Pod {
-        metadata: ObjectMeta {
-            namespace: some(namespace),
-            name: some(name),
-            uid: Some(some(uid).unwrap_or_else(|| format!("uid-of-{name}"))),
-            resource_version: some(version),
-            labels: (!labels.is_empty()).then_some(labels),
-            ..ObjectMeta::default()
-        },
-        ..Pod::default()
-    })
-}
-
-/// A pod as [`pod`] reads it, without its UID.
-pub(crate) fn show(pod: &Pod) -> String {
-    let key = ObjectKey::of(&pod.metadata).expect("every pod of a test has a name");
-    let labels: Vec<String> = (pod.metadata.labels.iter().flatten())
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    let labels = match labels.as_slice() {
-        [] => String::new(),
-        labels => format!("{{{}}}", labels.join(",")),
-    };
-    format!("{}@{}{labels}", short(&key), version_of(pod))
-}
-
-/// A key, without the namespace if it is `default`.
-pub(crate) fn short(key: &ObjectKey) -> String {
-    key.to_string().trim_start_matches("default/").to_owned()
-}
-
-/// An event on one short line, such as `add(initial) a@1`.
-pub(crate) fn tell(event: &Event<Pod>) -> String {
-    match event {
-        Event::Added { object, origin, .. } => match origin {
-            Origin::Initial => format!("add(initial) {}", show(object)),
-            _ => format!("add {}", show(object)),
-        },
-        Event::Updated { old, new, cause, .. } => match cause {
-            UpdateCause::Resync => format!("resync {}", show(new)),
-            _ => format!("update {}->{}", show(old), version_of(new)),
-        },
-        Event::Deleted(Deleted::Observed(object)) => format!("delete {}", show(object)),
-        Event::Deleted(Deleted::Missed { last_known, .. }) => format!("delete(missed) {}", show(last_known)),
-    }
-}
-
-fn version_of(pod: &Pod) -> &str {
-    pod.metadata.resource_version.as_deref().unwrap_or_default()
-}
-
-/// An object that cannot be decoded, of which the key can be read if there is one.
-pub(crate) fn undecodable(text: Option<&str>) -> Undecodable {
-    let pod = text.map(pod);
-    Undecodable {
-        key: pod.as_ref().and_then(|pod| ObjectKey::of(&pod.metadata)),
-        version: pod.as_ref().and_then(|pod| ResourceVersion::of(&pod.metadata)),
-        uid: pod.and_then(|pod| pod.metadata.uid.clone()),
-        reason: "not a pod".to_owned(),
-    }
-}
-
-/// An error answer of this code and reason.
-pub(crate) fn status(code: u16, reason: &str) -> SourceError {
-    SourceError::Status {
-        status: ServerStatus {
-            code,
-            reason: reason.to_owned(),
-            ..ServerStatus::default()
-        },
-    }
-}
-
-pub(crate) fn expired() -> SourceError {
-    status(410, "Expired")
-}
-
-pub(crate) fn refused() -> SourceError {
-    SourceError::Connect("connection refused".to_owned())
-}
-
-/// 429, with a wait asked for if there is one.
-pub(crate) fn too_many(retry_after: Option<Duration>) -> SourceError {
-    SourceError::Status {
-        status: ServerStatus {
-            code: 429,
-            reason: "TooManyRequests".to_owned(),
-            retry_after,
-            ..ServerStatus::default()
-        },
-    }
-}
-
-/// Lets every task run until all of them wait. Costs one millisecond of the paused clock.
-pub(crate) async fn settle() {
-    tokio::time::sleep(Duration::from_millis(1)).await;
-}
-
-/// An informer over a scripted server, and a listener to its events.
-pub(crate) struct Rig {
-    pub(crate) informer: SharedInformer<Pod>,
-    pub(crate) server: Server,
-    pub(crate) events: EventStream<Pod>,
-}
-
-/// The defaults with a fixed seed, so that a failure repeats.
-pub(crate) fn config(initial: InitialState) -> ReflectorConfig {
-    let mut config = ReflectorConfig::default();
-    config.initial = initial;
-    config.seed = Some(7);
-    config
-}
-
-impl Rig {
-    /// Starts an informer that reads its state by LIST.
-    pub(crate) fn listing() -> Self {
-        Self::with(config(InitialState::List), |builder| builder)
-    }
-
-    /// Starts an informer that reads its state by watch-list.
-    pub(crate) fn watch_listing() -> Self {
-        Self::with(config(InitialState::WatchList), |builder| builder)
-    }
-
-    pub(crate) fn with(
-        config: ReflectorConfig,
-        change: impl FnOnce(SharedInformerBuilder<Pod>) -> SharedInformerBuilder<Pod>,
-    ) -> Self {
-        let (source, server) = scripted();
-        Self::over(source, server, config, change)
-    }
-
-    pub(crate) fn over(
-        source: Source,
-        server: Server,
-        config: ReflectorConfig,
-        change: impl FnOnce(SharedInformerBuilder<Pod>) -> SharedInformerBuilder<Pod>,
-    ) -> Self {
-        let builder = SharedInformer::builder_from_sources(vec![Arc::new(source) as Arc<dyn ListWatch<Pod>>])
-            .reflector(config)
-            .offload(Offload::Inline);
-        let informer = change(builder).build().expect("the settings of a test are valid");
-        let events = informer.events();
-        informer.start().expect("a test has a runtime");
-        Self {
-            informer,
-            server,
-            events,
-        }
-    }
-
-    /// A rig whose first list was `pods` at `version`, and whose watch is open.
-    pub(crate) async fn synced(version: &str, pods: &[&str]) -> (Self, Body<WatchEvent<Pod>>) {
-        let mut rig = Self::listing();
-        rig.server.list().await.page(version, pods);
-        let watch = rig.server.watch().await.open();
-        rig.heard().await;
-        rig.server.asked.clear();
-        (rig, watch)
-    }
-
-    /// What was heard since the last call, once nothing moves any more.
-    pub(crate) async fn heard(&mut self) -> Vec<String> {
-        settle().await;
-        let mut heard = Vec::new();
-        while let Some(Some(event)) = self.events.next().now_or_never() {
-            heard.push(tell(&event));
-        }
-        heard
-    }
-
-    /// The store, once nothing moves any more.
-    pub(crate) async fn store(&self) -> Vec<String> {
-        settle().await;
-        self.informer
-            .indexer()
-            .list()
-            .iter()
-            .map(|pod| show(pod))
-            .collect()
-    }
-
-    /// The one scope's status, once nothing moves any more.
-    pub(crate) async fn scope(&self) -> ScopeStatus {
-        settle().await;
-        self.informer.status().scopes.remove(0)
-    }
-
-    pub(crate) async fn state(&self) -> State {
-        self.scope().await.state
-    }
-
-    /// The version of the store, once nothing moves any more.
-    pub(crate) async fn version(&self) -> String {
-        settle().await;
-        self.informer
-            .last_sync_resource_version()
-            .map_or_else(|| "none".to_owned(), |version| version.to_string())
-    }
-}
-
-/// How long something takes on the paused clock.
-pub(crate) async fn timed<T>(future: impl Future<Output = T>) -> (Duration, T) {
-    let begun = Instant::now();
-    let done = future.await;
-    (begun.elapsed(), done)
 }
