@@ -30,7 +30,7 @@ use crate::namespace::NamespaceLister;
 ///
 /// and no `get` by name alone, which would be ambiguous:
 ///
-/// ```compile_fail,E0271
+/// ```compile_fail,E0599
 /// # let (_writer, indexer) = informer_core::store::new();
 /// use k8s_openapi::api::core::v1::Pod;
 /// use listers::Lister;
@@ -41,7 +41,7 @@ use crate::namespace::NamespaceLister;
 ///
 /// One that does not has [`get`](Self::get), and no `namespace`:
 ///
-/// ```compile_fail,E0271
+/// ```compile_fail,E0599
 /// # let (_writer, indexer) = informer_core::store::new();
 /// use k8s_openapi::api::core::v1::Node;
 /// use listers::Lister;

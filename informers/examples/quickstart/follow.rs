@@ -15,7 +15,7 @@ use super::pod;
 use super::screen::{Screen, Tone};
 use super::{Failure, internal};
 
-/// How often the cache is shown.
+/// How often the cache is shown, if it looks different from the last time.
 const OVERVIEW_EVERY: Duration = Duration::from_secs(5);
 /// How often the last line of a terminal is drawn anew.
 const FOOTER_EVERY: Duration = Duration::from_millis(200);
@@ -32,6 +32,8 @@ pub(crate) struct Follower<'a, W> {
     pub(crate) started: Instant,
     pub(crate) heard: Heard,
     trouble: Trouble,
+    /// The cache as it was shown last.
+    shown: Option<Overview>,
 }
 
 /// The events so far.
@@ -78,6 +80,7 @@ impl<'a, W: Write> Follower<'a, W> {
             started: Instant::now(),
             heard: Heard::default(),
             trouble: Trouble::None,
+            shown: None,
         }
     }
 
@@ -242,6 +245,9 @@ impl<'a, W: Write> Follower<'a, W> {
     fn show_overview(&mut self) -> Result<(), Failure> {
         let snapshot = Lister::new(self.informer.indexer()).snapshot();
         let overview = Overview::of(&snapshot, &self.by_node);
+        if self.shown.as_ref() == Some(&overview) {
+            return Ok(());
+        }
         let version = snapshot.resource_version();
         let version = version.map_or(String::new(), |version| format!(" at version {version}"));
         self.screen.line("")?;
@@ -260,17 +266,22 @@ impl<'a, W: Write> Follower<'a, W> {
             self.screen.paint(Tone::Quiet, "pods per node:"),
             overview.nodes()
         ))?;
+        self.shown = Some(overview);
         Ok(self.screen.line("")?)
     }
 
     fn draw_footer(&mut self) -> Result<(), Failure> {
         let status = self.informer.status();
-        let tone = match status.state {
-            State::Live => Tone::Good,
-            State::Listing { .. } => Tone::Change,
-            _ => Tone::Bad,
+        // Errors are told in a line of their own: they are too long for this one.
+        let (tone, state) = match &status.state {
+            State::Live => (Tone::Good, "live".to_owned()),
+            State::Stalled => (Tone::Bad, "stalled".to_owned()),
+            State::BackingOff { retry_in, .. } => (Tone::Bad, format!("trying again in {retry_in:.1?}")),
+            State::Forbidden { .. } => (Tone::Bad, "forbidden".to_owned()),
+            State::NotFound { .. } => (Tone::Bad, "not found".to_owned()),
+            other => (Tone::Change, other.to_string()),
         };
-        let state = self.screen.paint(tone, &status.state.to_string());
+        let state = self.screen.paint(tone, &state);
         let heard = self.heard;
         let events = heard.initial + heard.added + heard.updated + heard.deleted;
         let text = format!(
