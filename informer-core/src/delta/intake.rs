@@ -48,8 +48,7 @@ impl<K: Object> Intake<K> {
         Some(Admitted { key, version, object })
     }
 
-    /// The key and version of an object that needs no transform because it is gone.
-    pub(crate) fn identify(&mut self, object: &K) -> Option<(ObjectKey, Option<ResourceVersion>)> {
+    fn identify(&mut self, object: &K) -> Option<(ObjectKey, Option<ResourceVersion>)> {
         let key = ObjectKey::of_sharing(object.meta(), self.neighbour.as_ref())?;
         self.neighbour = Some(key.clone());
         Some((key, ResourceVersion::of(object.meta())))

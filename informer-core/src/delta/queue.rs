@@ -334,13 +334,14 @@ impl<K: Object> DeltaSender<K> {
         self.apply(key, version, delta).await
     }
 
-    /// An object was deleted; this is its last state. It is not transformed: nothing keeps it.
+    /// An object was deleted; this is its last state. It is transformed like any other, because handlers see it. If that
+    /// fails, the last state the cache had is told instead.
     pub async fn deleted(&mut self, object: Arc<K>) -> Result<(), Closed> {
-        let Some((key, version)) = self.intake.identify(&object) else {
+        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
             return Ok(());
         };
-        self.apply(key, version, Delta::Deleted(Departed::Observed(object)))
-            .await
+        let departed = object.map_or(Departed::KeyOnly, Departed::Observed);
+        self.apply(key, version, Delta::Deleted(departed)).await
     }
 
     /// Something happened to an object that could not be decoded. Without a readable key nothing can be queued.
