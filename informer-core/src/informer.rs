@@ -81,6 +81,7 @@ struct Shared<K: Object> {
 impl<K: Object> Drop for Shared<K> {
     fn drop(&mut self) {
         self.token.cancel();
+        self.end_if_never_started();
     }
 }
 
@@ -177,10 +178,14 @@ impl<K: Object> SharedInformer<K> {
             .clone()
             .unwrap_or_else(|| std::any::type_name::<H>().to_owned());
         let mut life = self.shared.life.lock();
+        if self.shared.token.is_cancelled() {
+            // The tasks may not have noticed yet, but none will serve a handler any more.
+            return Err(AddHandlerError::Stopped);
+        }
         let listener = self
             .shared
             .processor
-            .add(name, options, || self.shared.indexer.snapshot())
+            .add(name, options, || self.shared.indexer.peek())
             .ok_or(AddHandlerError::Stopped)?;
         life.serve(run(listener.clone()));
         Ok(Registration::new(listener))
@@ -198,7 +203,7 @@ impl<K: Object> SharedInformer<K> {
         EventStream::new(
             self.shared
                 .processor
-                .add_or_ended(name, options, || self.shared.indexer.snapshot()),
+                .add_or_ended(name, options, || self.shared.indexer.peek()),
         )
     }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::resync::ResyncDue;
-use super::{BoxedRun, SharedInformer, ShutdownTimeout, StartError, resync};
+use super::{BoxedRun, Shared, SharedInformer, ShutdownTimeout, StartError, resync};
 use crate::controller::Controller;
 use crate::delta::{DeltaSender, ResyncTicket};
 use crate::object::Object;
@@ -60,6 +60,8 @@ impl<K: Object> SharedInformer<K> {
         let shared = &self.shared;
         let mut life = shared.life.lock();
         if shared.token.is_cancelled() {
+            drop(life);
+            self.stop();
             return Err(StartError::Stopped);
         }
         let runtime = match &*life {
@@ -119,17 +121,22 @@ impl<K: Object> SharedInformer<K> {
 
     /// Begins to stop, without waiting.
     pub fn stop(&self) {
-        let shared = &self.shared;
-        shared.token.cancel();
-        let before = std::mem::replace(&mut *shared.life.lock(), Life::Over);
+        self.shared.token.cancel();
+        self.shared.end_if_never_started();
+        self.shared.tasks.close();
+    }
+}
+
+impl<K: Object> Shared<K> {
+    /// Tells handlers and waiters of the end where no supervisor will.
+    pub(super) fn end_if_never_started(&self) {
+        let before = std::mem::replace(&mut *self.life.lock(), Life::Over);
         if let Life::Created(parts) = before {
-            // Never started, so no supervisor will do this.
             drop(parts);
-            shared.processor.stop();
-            shared.board.stopped();
-            shared.stopped.set();
+            self.processor.stop();
+            self.board.stopped();
+            self.stopped.set();
         }
-        shared.tasks.close();
     }
 }
 

@@ -132,6 +132,10 @@ impl<K: Object> Listener<K> {
 
     pub(super) fn stop(&self) {
         self.mailbox.end(HandlerState::Stopped);
+        if self.progress.lock().run == Run::NotYet {
+            // No task serves the handler, and one that begins now finds the inbox ended: it will never be called.
+            self.ended.set();
+        }
     }
 
     pub(super) fn is_active(&self) -> bool {
