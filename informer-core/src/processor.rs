@@ -42,6 +42,21 @@ struct Inner<K> {
     stopped: bool,
 }
 
+impl<K: Object> Inner<K> {
+    fn sweep(&mut self) {
+        let Self {
+            listeners, resync, ..
+        } = self;
+        listeners.retain(|listener| {
+            let keep = !listener.is_removed();
+            if !keep {
+                resync.remove(listener.id());
+            }
+            keep
+        });
+    }
+}
+
 /// Whom an event is for.
 pub(crate) enum Audience<'a> {
     /// Everyone.
@@ -91,8 +106,10 @@ impl<K: Object> Processor<K> {
             listener.stop();
             return listener;
         }
+        // Without this, handlers that come and go while nothing changes would pile up.
+        inner.sweep();
         let requested = match options.resync {
-            HandlerResync::Inherit => inner.resync.check_period(),
+            HandlerResync::Inherit => inner.resync.default_period(),
             HandlerResync::Never => None,
             HandlerResync::Every(period) => Some(period),
         };
@@ -132,6 +149,7 @@ impl<K: Object> Processor<K> {
         inner
             .listeners
             .iter()
+            .filter(|listener| !listener.is_removed())
             .map(|listener| listener.status(inner.resync.period(listener.id())))
             .collect()
     }
@@ -191,15 +209,6 @@ impl<K: Object> Distribution<'_, K> {
 
     /// Forgets listeners that were removed.
     pub(crate) fn sweep(&mut self) {
-        let Inner {
-            listeners, resync, ..
-        } = &mut *self.inner;
-        listeners.retain(|listener| {
-            let keep = !listener.is_removed();
-            if !keep {
-                resync.remove(listener.id());
-            }
-            keep
-        });
+        self.inner.sweep();
     }
 }

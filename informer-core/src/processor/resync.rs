@@ -14,6 +14,8 @@ const MINIMUM: Duration = Duration::from_secs(1);
 /// resyncs at all.
 #[derive(Debug)]
 pub(super) struct ResyncPlan {
+    /// What a handler gets that asks for nothing else: the informer's own period, whatever others ask for.
+    default_period: Option<Duration>,
     check_period: Option<Duration>,
     frozen: bool,
     handlers: Vec<Handler>,
@@ -29,11 +31,17 @@ struct Handler {
 
 impl ResyncPlan {
     pub(super) fn new(check_period: Option<Duration>) -> Self {
+        let check_period = check_period.map(|period| period.max(MINIMUM));
         Self {
-            check_period: check_period.map(|period| period.max(MINIMUM)),
+            default_period: check_period,
+            check_period,
             frozen: false,
             handlers: Vec::new(),
         }
+    }
+
+    pub(super) fn default_period(&self) -> Option<Duration> {
+        self.default_period
     }
 
     pub(super) fn check_period(&self) -> Option<Duration> {
