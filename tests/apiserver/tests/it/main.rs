@@ -11,5 +11,6 @@ mod listing;
 mod objects;
 mod over_http;
 mod patching;
+mod simulation;
 mod support;
 mod watching;

@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::io::Read as _;
 
 use bytes::Bytes;
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use http::{Method, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use informer_testing::ApiServer;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
+
+type AnyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A complete answer.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ pub(crate) async fn send(
     uri: &str,
     headers: &[(&str, &str)],
     body: String,
-) -> Result<Response<UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>>, String> {
+) -> Result<Response<AnyBody>, String> {
     let mut request = Request::builder().method(method).uri(uri);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -121,6 +123,8 @@ pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// A watch read line by line.
 pub(crate) struct Lines {
     body: std::pin::Pin<Box<dyn futures::Stream<Item = Result<Bytes, String>> + Send>>,
+    /// Compressed bytes whose member is not complete yet.
+    packed: Vec<u8>,
     plain: Vec<u8>,
     lines: VecDeque<Value>,
     gzip: bool,
@@ -137,6 +141,18 @@ impl Lines {
         let response = send(server, Method::GET, uri, headers, String::new())
             .await
             .expect("an answer");
+        Self::new(response)
+    }
+
+    /// As `open_with`, for servers that may refuse.
+    pub(crate) async fn try_open(server: &ApiServer, uri: &str, headers: &[(&str, &str)]) -> Option<Self> {
+        let response = send(server, Method::GET, uri, headers, String::new())
+            .await
+            .ok()?;
+        (response.status() == 200).then(|| Self::new(response))
+    }
+
+    fn new(response: Response<AnyBody>) -> Self {
         let (parts, body) = response.into_parts();
         let gzip = parts
             .headers
@@ -147,6 +163,7 @@ impl Lines {
         });
         Self {
             body: Box::pin(body),
+            packed: Vec::new(),
             plain: Vec::new(),
             lines: VecDeque::new(),
             gzip,
@@ -165,20 +182,31 @@ impl Lines {
                 return Ok(None);
             };
             let chunk = chunk?;
-            if self.gzip {
-                let mut plain = Vec::new();
-                MultiGzDecoder::new(&chunk[..])
-                    .read_to_end(&mut plain)
-                    .map_err(|error| error.to_string())?;
-                self.plain.extend(plain);
-            } else {
-                self.plain.extend_from_slice(&chunk);
+            match self.gzip {
+                true => {
+                    self.packed.extend_from_slice(&chunk);
+                    self.unpack();
+                }
+                false => self.plain.extend_from_slice(&chunk),
             }
             while let Some(end) = self.plain.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.plain.drain(..=end).collect();
                 self.lines
                     .push_back(serde_json::from_slice(&line).map_err(|error| error.to_string())?);
             }
+        }
+    }
+
+    /// Moves complete gzip members over to the plain text.
+    fn unpack(&mut self) {
+        loop {
+            let (mut member, mut rest) = (Vec::new(), &self.packed[..]);
+            if rest.is_empty() || GzDecoder::new(&mut rest).read_to_end(&mut member).is_err() {
+                return;
+            }
+            let left = rest.len();
+            self.packed.drain(..self.packed.len() - left);
+            self.plain.extend(member);
         }
     }
 
