@@ -97,7 +97,7 @@ impl<K: Object> Reflector<K> {
                 }
             }
             let so_far = builder.len();
-            if so_far % REPORT_EVERY == 0 {
+            if so_far.is_multiple_of(REPORT_EVERY) {
                 self.progress(before, so_far, metadata.as_ref());
             }
         }

@@ -122,7 +122,7 @@ impl<K: Object> Reflector<K> {
                 }
             }
             let so_far = builder.len();
-            if so_far % REPORT_EVERY == 0 {
+            if so_far.is_multiple_of(REPORT_EVERY) {
                 self.reporter.listing(so_far as u64, None);
             }
         }

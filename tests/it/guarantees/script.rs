@@ -13,7 +13,7 @@ use informer_core::source::{
 use k8s_openapi::api::core::v1::ConfigMap;
 
 /// The answer to one request, whatever the request is.
-pub enum Answer {
+pub(crate) enum Answer {
     /// These events, then the end.
     Watch(Vec<WatchEvent<ConfigMap>>, End),
     /// A complete list of one page.
@@ -23,26 +23,24 @@ pub enum Answer {
 }
 
 /// How a watch ends.
-pub enum End {
+pub(crate) enum End {
     /// It never does.
     Open,
-    /// In good order.
-    Closed,
     /// With an error.
     Failed(SourceError),
 }
 
 /// Answers each request with the next line of the script; silent for ever when it is at its end.
 #[derive(Clone)]
-pub struct Script(Arc<Mutex<VecDeque<Answer>>>);
+pub(crate) struct Script(Arc<Mutex<VecDeque<Answer>>>);
 
 impl Script {
-    pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         Self(Arc::new(Mutex::new(answers.into_iter().collect())))
     }
 
     /// The faults stop: the rest of the script begins with its next good answer.
-    pub fn skip_refusals(&self) {
+    pub(crate) fn skip_refusals(&self) {
         let mut answers = self.0.lock().unwrap();
         while matches!(answers.front(), Some(Answer::Refuse(_))) {
             answers.pop_front();
@@ -76,7 +74,6 @@ impl ListWatch<ConfigMap> for Script {
                     let events = stream::iter(events).map(Ok);
                     Ok(match end {
                         End::Open => events.chain(stream::pending()).boxed(),
-                        End::Closed => events.boxed(),
                         End::Failed(error) => events.chain(stream::iter([Err(error)])).boxed(),
                     })
                 }
@@ -92,27 +89,27 @@ impl ListWatch<ConfigMap> for Script {
 }
 
 /// The object of a name at a version, with a UID of its name.
-pub fn object(name: &str, version: &str) -> Arc<ConfigMap> {
+pub(crate) fn object(name: &str, version: &str) -> Arc<ConfigMap> {
     let mut object = super::support::config_map(name);
     object.metadata.resource_version = Some(version.into());
     object.metadata.uid = Some(format!("uid-{name}"));
     Arc::new(object)
 }
 
-pub fn item(name: &str, version: &str) -> ListEvent<ConfigMap> {
+pub(crate) fn item(name: &str, version: &str) -> ListEvent<ConfigMap> {
     ListEvent::Item(object(name, version))
 }
 
-pub fn list_at(version: &str) -> ListEvent<ConfigMap> {
+pub(crate) fn list_at(version: &str) -> ListEvent<ConfigMap> {
     ListEvent::Metadata(ListMetadata { resource_version: Some(version.into()), ..ListMetadata::default() })
 }
 
-pub fn initial_end(version: &str) -> WatchEvent<ConfigMap> {
+pub(crate) fn initial_end(version: &str) -> WatchEvent<ConfigMap> {
     WatchEvent::Bookmark { version: Some(ResourceVersion::new(version)), mark: BookmarkMark::InitialEventsEnd }
 }
 
 /// An object that could not be decoded; `None` if not even its name could be read.
-pub fn garbled(name: Option<&str>, version: &str) -> Undecodable {
+pub(crate) fn garbled(name: Option<&str>, version: &str) -> Undecodable {
     Undecodable {
         key: name.map(|name| format!("default/{name}").parse().unwrap()),
         version: Some(version.into()),
@@ -122,7 +119,7 @@ pub fn garbled(name: Option<&str>, version: &str) -> Undecodable {
 }
 
 /// An error of the server.
-pub fn status(code: u16, reason: &str) -> SourceError {
+pub(crate) fn status(code: u16, reason: &str) -> SourceError {
     let status = informer_core::source::ServerStatus { code, reason: reason.into(), ..Default::default() };
     SourceError::Status { status }
 }

@@ -96,8 +96,7 @@ async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
     informer.wait_until_within(&"25".into(), Duration::from_secs(60)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(informer.last_sync_resource_version(), Some("25".into()));
-    let seen = seen.lock().unwrap();
-    assert!(seen.is_sorted(), "{seen:?}");
+    assert!(seen.lock().unwrap().is_sorted(), "{seen:?}");
     assert_eq!(informer.status().handlers[0].panics, 0);
     informer.shutdown().await;
 }

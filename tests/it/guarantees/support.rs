@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// A ConfigMap in `default`.
-pub fn config_map(name: &str) -> ConfigMap {
+pub(crate) fn config_map(name: &str) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
             name: Some(name.into()),
@@ -22,46 +22,46 @@ pub fn config_map(name: &str) -> ConfigMap {
 }
 
 /// A ConfigMap in `default` with one value under `key`.
-pub fn config_map_with(name: &str, value: &str) -> ConfigMap {
+pub(crate) fn config_map_with(name: &str, value: &str) -> ConfigMap {
     ConfigMap { data: Some(BTreeMap::from([("key".into(), value.into())])), ..config_map(name) }
 }
 
 /// The value under `key`.
-pub fn value(object: &ConfigMap) -> &str {
+pub(crate) fn value(object: &ConfigMap) -> &str {
     object.data.as_ref().and_then(|data| data.get("key")).map_or("", String::as_str)
 }
 
 /// The names in the cache, in order.
-pub fn names(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
+pub(crate) fn names(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
     informer.indexer().keys().iter().map(|key| key.name().to_owned()).collect()
 }
 
 /// An informer over the ConfigMaps of a server, not started.
-pub fn informer_of(server: &ApiServer) -> SharedInformer<ConfigMap> {
+pub(crate) fn informer_of(server: &ApiServer) -> SharedInformer<ConfigMap> {
     SharedInformer::builder(server.client()).build().unwrap()
 }
 
 /// Writes down the events of one handler: `add(initial) a`, `update a`, `resync a`, `delete a`, `delete(missed) a`.
 #[derive(Clone, Default)]
-pub struct Recorder(Arc<Mutex<Vec<Event<ConfigMap>>>>);
+pub(crate) struct Recorder(Arc<Mutex<Vec<Event<ConfigMap>>>>);
 
 impl Recorder {
-    pub fn handler(&self) -> impl FnMut(Event<ConfigMap>) + Send + 'static {
+    pub(crate) fn handler(&self) -> impl FnMut(Event<ConfigMap>) + Send + 'static {
         let events = self.0.clone();
         move |event| events.lock().unwrap().push(event)
     }
 
-    pub fn events(&self) -> Vec<Event<ConfigMap>> {
+    pub(crate) fn events(&self) -> Vec<Event<ConfigMap>> {
         self.0.lock().unwrap().clone()
     }
 
     /// What was heard since the last call.
-    pub fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         self.0.lock().unwrap().drain(..).map(|event| describe(&event)).collect()
     }
 }
 
-pub fn describe(event: &Event<ConfigMap>) -> String {
+pub(crate) fn describe(event: &Event<ConfigMap>) -> String {
     let name = event.key().map(|key| key.name().to_owned()).unwrap_or_default();
     match event {
         Event::Added { origin: Origin::Initial, .. } => format!("add(initial) {name}"),
@@ -74,14 +74,14 @@ pub fn describe(event: &Event<ConfigMap>) -> String {
 }
 
 /// Waits until the cache has everything the server has, and every handler has heard it.
-pub async fn settled(informer: &SharedInformer<ConfigMap>, server: &ApiServer) {
+pub(crate) async fn settled(informer: &SharedInformer<ConfigMap>, server: &ApiServer) {
     let version = ResourceVersion::new(&server.resource_version());
     informer.wait_until_within(&version, Duration::from_secs(600)).await.unwrap();
     quiet(informer).await;
 }
 
 /// Waits until every handler has heard what there is to hear.
-pub async fn quiet(informer: &SharedInformer<ConfigMap>) {
+pub(crate) async fn quiet(informer: &SharedInformer<ConfigMap>) {
     loop {
         // Under the paused clock a sleep ends only when nothing else can run.
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -93,14 +93,14 @@ pub async fn quiet(informer: &SharedInformer<ConfigMap>) {
 }
 
 /// Cuts every watch and forgets the history, so that only a new list can tell what happened. `gap` happens unseen.
-pub fn lose_history(server: &ApiServer, gap: impl FnOnce()) {
+pub(crate) fn lose_history(server: &ApiServer, gap: impl FnOnce()) {
     server.close_watches();
     gap();
     server.compact(server.revision());
 }
 
 /// Starts the informer and waits for it and one handler.
-pub async fn start(informer: &SharedInformer<ConfigMap>, registration: &Registration) {
+pub(crate) async fn start(informer: &SharedInformer<ConfigMap>, registration: &Registration) {
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
     registration.synced().await.unwrap();
@@ -108,7 +108,7 @@ pub async fn start(informer: &SharedInformer<ConfigMap>, registration: &Registra
 
 /// What a handler heard, replayed: panics unless each object is added, updated and deleted in turn, each update starts from
 /// what was heard last, and versions never go back. Gives the state the handler ends up with.
-pub fn replay(events: &[Event<ConfigMap>]) -> BTreeMap<String, Arc<ConfigMap>> {
+pub(crate) fn replay(events: &[Event<ConfigMap>]) -> BTreeMap<String, Arc<ConfigMap>> {
     let mut known: BTreeMap<String, Arc<ConfigMap>> = BTreeMap::new();
     for event in events {
         let key = event.key().unwrap().to_string();
@@ -133,6 +133,6 @@ pub fn replay(events: &[Event<ConfigMap>]) -> BTreeMap<String, Arc<ConfigMap>> {
     known
 }
 
-pub fn version(object: &ConfigMap) -> ResourceVersion {
+pub(crate) fn version(object: &ConfigMap) -> ResourceVersion {
     ResourceVersion::of(&object.metadata).expect("the server gives every object a version")
 }
