@@ -26,13 +26,19 @@ async fn waits_double_up_to_the_cap_and_never_relist_while_nobody_answers() {
     let mut rig = Rig::listing();
     rig.server.list().await.page("5", &["a@1"]);
     let mut watch = rig.server.watch().await;
+    let mut jitter = Vec::new();
     for base in [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0] {
         watch.fail(refused());
         let (wait, next) = timed(rig.server.watch()).await;
         check_wait(wait, base);
+        jitter.push(wait.as_secs_f64() / base - 1.0);
         assert_eq!(next.to_string(), "watch after 5");
         watch = next;
     }
+    assert!(
+        jitter.iter().any(|part| *part > 0.5) && jitter.iter().any(|part| *part < 0.5),
+        "the waits are spread at random: {jitter:?}"
+    );
 }
 
 /// Upstream: TestNewReflectorWithCustomBackoff.
