@@ -170,7 +170,7 @@ fn an_update_across_the_filter_becomes_an_addition_or_a_deletion() {
     );
 }
 
-/// Upstream asks the filter about the last state, C4 of the reference: an object that stopped matching with its last change is
+/// Upstream asks the filter about the last state: there, an object that stopped matching with its last change is
 /// never deleted for a handler that heard it come.
 #[test]
 fn a_filter_never_loses_the_deletion_of_what_it_let_through() {

@@ -82,6 +82,24 @@ async fn a_registration_is_in_sync_when_the_handler_has_returned_from_every_init
     assert!(handler.registration.has_synced());
 }
 
+/// Upstream: synctrack TestBasicLogic, for a handler that was there before the source.
+#[tokio::test(start_paused = true)]
+async fn a_handler_added_before_the_start_is_in_sync_when_it_has_returned_from_every_initial_addition() {
+    let (server, source) = Server::new(None);
+    let informer = informer(vec![source]).build().unwrap();
+    let handler = Gated::add(&informer, HandlerOptions::default());
+    informer.start().unwrap();
+    server.list(2, vec![object("a", 1), object("b", 2)]);
+    handler.finish(1).await;
+    assert!(informer.has_synced());
+    assert!(
+        !handler.registration.has_synced(),
+        "the second call has not returned"
+    );
+    handler.finish(1).await;
+    assert!(handler.registration.has_synced());
+}
+
 /// Upstream: synctrack TestBasicLogic, where the work is finished first.
 #[tokio::test(start_paused = true)]
 async fn a_registration_is_not_in_sync_before_the_informer_is() {

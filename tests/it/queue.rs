@@ -153,7 +153,7 @@ async fn an_object_without_a_name_is_not_queued_and_stops_nothing() {
     assert_eq!((state.items.len(), state.unreadable), (1, 1));
 }
 
-/// Upstream: TestDeltaFIFO_transformer, TestRealFIFO_transformer, Q11 of the reference: upstream transforms the objects of a
+/// Upstream: TestDeltaFIFO_transformer, TestRealFIFO_transformer. Upstream transforms the objects of a
 /// watch-list twice, here each object passes the transform once. So does a last state: handlers see it.
 #[tokio::test(start_paused = true)]
 async fn each_object_is_transformed_once_and_last_states_too() {
@@ -232,7 +232,7 @@ async fn a_transform_that_fails_or_panics_makes_only_its_object_unusable() {
     .await;
 }
 
-/// Upstream: the deduplication of DeltaFIFO (Q12): of two deletions in a row the more informative one stays.
+/// Upstream: the deduplication of DeltaFIFO: of two deletions in a row the more informative one stays.
 #[tokio::test(start_paused = true)]
 async fn two_deletions_in_a_row_are_one_and_the_one_with_the_object_stays() {
     async fn check(deletions: &[Option<u64>], expected: &str) {
