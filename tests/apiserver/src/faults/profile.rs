@@ -11,9 +11,16 @@ use crate::rng::Rng;
 
 /// How likely each fault is, per request, from 0 (never, the default) to 1.
 ///
-/// Only faults that a correct client survives are drawn: nothing here loses events or lies about content.
+/// Only faults that a correct client survives are drawn: nothing here loses events or lies about content. Writes are struck
+/// by those faults that can strike them; what a test writes directly is not.
+///
+/// ```
+/// use informer_testing::{ApiServer, Profile};
+///
+/// let server = ApiServer::start();
+/// server.faults().random(42, Profile { cut: 0.5, half_open: 0.1, ..Profile::mild() });
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Profile {
     /// The connection is refused.
     pub refuse: f64,
