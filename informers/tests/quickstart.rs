@@ -140,6 +140,10 @@ async fn the_embedded_cluster_is_followed_for_a_time() {
 async fn without_a_kubeconfig_the_embedded_cluster_is_used() {
     let lines = check_embedded("--for 1ms").await;
     assert!(lines.starts_with("There is no kubeconfig."), "{lines}");
+    assert!(
+        lines.contains("namespace") && lines.contains("19 initial"),
+        "what was there is told in any case:\n{lines}"
+    );
 }
 
 #[tokio::test]

@@ -102,6 +102,10 @@ impl<'a, W: Write> Follower<'a, W> {
             First::GivenUp(trouble) => return Ok(Err(trouble)),
         }
         let end = duration.map(|duration| Instant::now() + duration);
+        if let Some(ending) = self.tell_initial(&mut events, interrupted.as_mut()).await? {
+            return Ok(Ok(ending));
+        }
+        self.show_overview()?;
         let ending = self.tell(&mut events, end, interrupted).await;
         self.screen.footer("")?;
         ending.map(Ok)
@@ -143,6 +147,27 @@ impl<'a, W: Write> Follower<'a, W> {
         Ok(First::Complete)
     }
 
+    /// Tells what was there from the start, however short the time is.
+    async fn tell_initial(
+        &mut self,
+        events: &mut EventStream<Pod>,
+        mut interrupted: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<Option<Ending>, Failure> {
+        let registration = events.registration().clone();
+        let mut all_told = pin!(registration.synced());
+        loop {
+            tokio::select! {
+                biased;
+                () = interrupted.as_mut() => return Ok(Some(Ending::Interrupted)),
+                _ = all_told.as_mut() => return Ok(None),
+                event = events.next() => match event {
+                    Some(event) => self.tell_event(&event)?,
+                    None => return Ok(Some(Ending::InformerStopped)),
+                },
+            }
+        }
+    }
+
     /// Tells every event as it comes.
     async fn tell(
         &mut self,
@@ -151,7 +176,7 @@ impl<'a, W: Write> Follower<'a, W> {
         mut interrupted: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<Ending, Failure> {
         let mut states = self.informer.status_changes();
-        let mut overview = interval_at(Instant::now() + Duration::from_millis(50), OVERVIEW_EVERY);
+        let mut overview = interval_at(Instant::now() + OVERVIEW_EVERY, OVERVIEW_EVERY);
         let mut footer = interval(FOOTER_EVERY);
         loop {
             // In this order a stream that never pauses cannot keep the program from ending.

@@ -41,6 +41,14 @@ pub(crate) struct Screen<W> {
     out: W,
     look: Look,
     footer: String,
+    last: Last,
+}
+
+/// What the line above is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    Blank,
+    Text,
 }
 
 impl<W: Write> Screen<W> {
@@ -49,6 +57,7 @@ impl<W: Write> Screen<W> {
             out,
             look,
             footer: String::new(),
+            last: Last::Blank,
         }
     }
 
@@ -72,9 +81,14 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Writes one line, above the footer if there is one.
+    /// Writes one line, above the footer if there is one. Of several empty lines in a row the first counts.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
         let text = text.trim_end();
+        let this = if text.is_empty() { Last::Blank } else { Last::Text };
+        if (self.last, this) == (Last::Blank, Last::Blank) {
+            return Ok(());
+        }
+        self.last = this;
         match self.footer.is_empty() {
             true => writeln!(self.out, "{text}")?,
             false => writeln!(self.out, "\r\x1b[2K{text}")?,
@@ -137,6 +151,17 @@ mod tests {
             text,
             format!("{footer}{clear}\x1b[32madded\x1b[0m\n{footer}{clear}")
         );
+    }
+
+    #[test]
+    fn empty_lines_only_separate() {
+        let text = written(Look::Plain, |screen| {
+            for line in ["", "a", "", "", "b"] {
+                screen.line(line)?;
+            }
+            Ok(())
+        });
+        assert_eq!(text, "a\n\nb\n");
     }
 
     #[test]

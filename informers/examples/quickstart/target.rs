@@ -122,7 +122,9 @@ mod tests {
 
     /// Finds the cluster of a home directory with this kubeconfig, and says what it is in one word or the error.
     async fn found(name: &str, kubeconfig: Option<&str>) -> Result<String, String> {
-        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // Cargo has a folder for integration tests only; these are also compiled by `cargo test --examples`.
+        let folder = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+        let home = folder.join(format!("quickstart-{name}"));
         let _absent = std::fs::remove_dir_all(&home);
         std::fs::create_dir_all(home.join(".kube")).unwrap();
         if let Some(text) = kubeconfig {
