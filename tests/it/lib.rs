@@ -1,1 +1,4 @@
-//! Shared helpers of the integration tests.
+//! The integration tests are in `main.rs`; this library only carries what must not compile, as documentation tests.
+
+#[cfg(doctest)]
+mod immutability;

@@ -3,9 +3,22 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod fifo;
+mod fuzz;
 mod guarantees;
 mod handlers;
 mod handlers_sync;
+mod informer_events;
+mod informer_handlers;
+mod informer_lifecycle;
+mod informer_options;
+mod informer_relist;
+mod informer_removal;
+mod informer_resync;
+mod informer_status;
+mod informer_transform;
+mod informer_waits;
+mod kinds;
+mod namespaces;
 mod queue;
 mod queue_bounds;
 mod queue_commit;
@@ -19,3 +32,4 @@ mod scenario;
 mod scenario_script;
 mod scenario_stage;
 mod scripted;
+mod support;

@@ -1,0 +1,109 @@
+//! Waiting for an informer: to be in sync, and to have reached a version.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use informer_core::{ListenerEnded, ResourceVersion, SharedInformer, WaitError};
+use informer_testing::{ApiServer, VersionFormat};
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::time::Instant;
+
+use crate::support::{Door, Heard, LONG, informer_of, item, quiet, server_with, start, version_of};
+
+/// Upstream: TestWaitFor, as far as it applies: many wait, all wake, whoever comes late does not wait at all.
+#[tokio::test(start_paused = true)]
+async fn any_number_of_tasks_can_wait() {
+    let server = server_with(&["a"]);
+    let informer = informer_of(&server);
+    let registration = Heard::new().add_to(&informer);
+    let woken = Arc::new(AtomicUsize::new(0));
+    let waiters: Vec<_> = (0..1_000)
+        .map(|_| {
+            let (informer, registration, woken) = (informer.clone(), registration.clone(), woken.clone());
+            tokio::spawn(async move {
+                informer.synced().await.unwrap();
+                registration.synced().await.unwrap();
+                woken.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(woken.load(Ordering::Relaxed), 0);
+    informer.start().unwrap();
+    for waiter in waiters {
+        tokio::time::timeout(LONG, waiter)
+            .await
+            .expect("every waiter wakes")
+            .unwrap();
+    }
+    informer.synced().await.unwrap();
+    informer.shutdown().await;
+    informer
+        .synced()
+        .await
+        .expect("it has been in sync, and that stays true");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_for_sync_end_with_the_stop() {
+    let door = Door::default();
+    door.shut(503, "ServiceUnavailable");
+    let server = ApiServer::start();
+    let informer = SharedInformer::<ConfigMap>::builder(door.client(&server))
+        .build()
+        .unwrap();
+    let registration = Heard::new().add_to(&informer);
+    informer.start().unwrap();
+    let waiting = informer.clone();
+    let waiter = tokio::spawn(async move { waiting.synced().await });
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(!waiter.is_finished());
+    informer.shutdown().await;
+    let error = waiter.await.unwrap().unwrap_err();
+    assert_eq!(error.resource, "configmaps");
+    assert_eq!(registration.synced().await, Err(ListenerEnded::Stopped));
+    quiet(&informer).await;
+}
+#[tokio::test(start_paused = true)]
+async fn a_wait_returns_at_once_when_the_version_is_there() {
+    let server = server_with(&["a"]);
+    let informer = informer_of(&server);
+    let written = server.update(&item("a", "2")).unwrap();
+    start(&informer).await;
+    let before = Instant::now();
+    informer.wait_until(&version_of(&written)).await.unwrap();
+    informer.wait_until(&ResourceVersion::new("1")).await.unwrap();
+    assert_eq!(Instant::now(), before);
+    informer.shutdown().await;
+    informer
+        .wait_until(&version_of(&written))
+        .await
+        .expect("the last state still has it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_cannot_be_ordered_cannot_be_waited_for() {
+    let server = ApiServer::builder().versions(VersionFormat::Opaque).start();
+    let written = server.create(&item("a", "1")).unwrap();
+    let informer = informer_of(&server);
+    start(&informer).await;
+    let here = informer.last_sync_resource_version().unwrap();
+    assert!(!here.is_comparable(), "{here}");
+    informer.wait_until(&here).await.unwrap();
+    let elsewhere = ResourceVersion::new("not-that-one");
+    assert_eq!(
+        informer.wait_until(&elsewhere).await,
+        Err(WaitError::NotComparable {
+            version: elsewhere.clone()
+        })
+    );
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    server.update(&item("a", "2")).unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    quiet(&informer).await;
+    assert_ne!(informer.last_sync_resource_version(), Some(version_of(&written)));
+    assert_eq!(heard.take(), ["initial a", "update a"]);
+    informer.shutdown().await;
+}
