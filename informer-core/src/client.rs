@@ -168,9 +168,9 @@ fn of_build(error: &kube::Error) -> ClientError {
         kube::Error::TlsRequired => {
             "the cluster's URL is https, and this program is built without TLS: enable the feature `rustls-tls`".to_owned()
         }
-        // What a credential plugin printed may hold a token.
-        kube::Error::Auth(kube::client::AuthError::AuthExecRun { cmd, out }) => {
-            format!("the credential plugin {cmd:?} failed with {}", out.status)
+        // What a credential plugin printed may hold a token, and so may the command with its environment.
+        kube::Error::Auth(kube::client::AuthError::AuthExecRun { out, .. }) => {
+            format!("the credential plugin failed with {}", out.status)
         }
         kube::Error::Auth(kube::client::AuthError::AuthExecParse(_)) => {
             "the output of the credential plugin cannot be read".to_owned()

@@ -9,9 +9,11 @@ mod intake;
 mod queue;
 mod replace;
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::key::ObjectKey;
+use crate::object::{Name, Object};
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
@@ -20,8 +22,7 @@ pub use intake::Transform;
 pub use queue::{Closed, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions};
 pub use replace::{ReplaceAll, ReplaceBuilder, Rewind};
 
-/// One change of one object.
-#[derive(Debug)]
+/// One change of one object. `Debug` prints its key and version, never its contents.
 #[non_exhaustive]
 pub enum Delta<K> {
     /// The server said it was added.
@@ -35,7 +36,6 @@ pub enum Delta<K> {
 }
 
 /// What is known of an object that is gone.
-#[derive(Debug)]
 pub enum Departed<K> {
     /// Its last state.
     Observed(Arc<K>),
@@ -44,7 +44,6 @@ pub enum Departed<K> {
 }
 
 /// The changes of one key in one batch, oldest first.
-#[derive(Debug)]
 pub struct Deltas<K> {
     /// The key.
     pub key: ObjectKey,
@@ -53,7 +52,6 @@ pub struct Deltas<K> {
 }
 
 /// One change with its place in the order of arrival and its version.
-#[derive(Debug)]
 pub struct Change<K> {
     /// The change's place within the batch, over all keys.
     pub arrival: usize,
@@ -64,7 +62,6 @@ pub struct Change<K> {
 }
 
 /// What one pop takes out of the queue: always a prefix of what arrived.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Batch<K> {
     /// Single changes, grouped by key.
@@ -88,5 +85,37 @@ impl ResyncTicket {
     /// A ticket for the handlers of these numbers.
     pub fn new(handlers: Vec<u64>) -> Self {
         Self(handlers)
+    }
+}
+
+impl<K: Object> fmt::Debug for Delta<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Added(object) => f.debug_tuple("Added").field(&Name(object.as_ref())).finish(),
+            Self::Updated(object) => f.debug_tuple("Updated").field(&Name(object.as_ref())).finish(),
+            Self::Deleted(Departed::Observed(object)) => f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish(),
+            Self::Deleted(Departed::KeyOnly) => f.write_str("Deleted"),
+            Self::Unusable(reason) => f.debug_tuple("Unusable").field(reason).finish(),
+        }
+    }
+}
+
+impl<K: Object> fmt::Debug for Deltas<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes = self.changes.iter().map(|change| &change.delta);
+        write!(f, "{}: ", self.key)?;
+        f.debug_list().entries(changes).finish()
+    }
+}
+
+impl<K: Object> fmt::Debug for Batch<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changes { deltas, versions } => {
+                f.debug_struct("Changes").field("deltas", deltas).field("versions", versions).finish()
+            }
+            Self::ReplaceAll(state) => f.debug_tuple("ReplaceAll").field(state).finish(),
+            Self::SyncAll(ticket) => f.debug_tuple("SyncAll").field(ticket).finish(),
+        }
     }
 }

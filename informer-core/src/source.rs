@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::key::ObjectKey;
+use crate::object::{Name, Object};
 use crate::resource_version::ResourceVersion;
 
 mod answer;
@@ -134,8 +135,7 @@ pub struct WatchRequest {
     pub timeout: Duration,
 }
 
-/// What a page of a list consists of.
-#[derive(Debug)]
+/// What a page of a list consists of. `Debug` prints keys and versions, never contents.
 #[non_exhaustive]
 pub enum ListEvent<K> {
     /// The page's metadata. Comes once, before or after the items.
@@ -157,8 +157,7 @@ pub struct ListMetadata {
     pub remaining: Option<u64>,
 }
 
-/// What a watch tells.
-#[derive(Debug)]
+/// What a watch tells. `Debug` prints keys and versions, never contents.
 #[non_exhaustive]
 pub enum WatchEvent<K> {
     /// An object was created, began to match the selector, or is part of the initial state.
@@ -183,6 +182,33 @@ pub enum WatchEvent<K> {
     },
     /// An event this version of the library does not know: counted, otherwise ignored.
     Unknown,
+}
+
+impl<K: Object> fmt::Debug for ListEvent<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Metadata(metadata) => f.debug_tuple("Metadata").field(metadata).finish(),
+            Self::Item(object) => f.debug_tuple("Item").field(&Name(object.as_ref())).finish(),
+            Self::Undecodable(object) => f.debug_tuple("Undecodable").field(object).finish(),
+        }
+    }
+}
+
+impl<K: Object> fmt::Debug for WatchEvent<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Added(object) => f.debug_tuple("Added").field(&Name(object.as_ref())).finish(),
+            Self::Modified(object) => f.debug_tuple("Modified").field(&Name(object.as_ref())).finish(),
+            Self::Deleted(object) => f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish(),
+            Self::Bookmark { version, mark } => {
+                f.debug_struct("Bookmark").field("version", version).field("mark", mark).finish()
+            }
+            Self::Undecodable { change, object } => {
+                f.debug_struct("Undecodable").field("change", change).field("object", object).finish()
+            }
+            Self::Unknown => f.write_str("Unknown"),
+        }
+    }
 }
 
 /// What a bookmark says besides its version.

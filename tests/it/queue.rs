@@ -209,11 +209,16 @@ async fn a_transform_that_fails_or_panics_makes_only_its_object_unusable() {
     let transform: Transform<ConfigMap> = Arc::new(|object| match object.metadata.name.as_deref() {
         Some("bad") => Err("no".to_owned()),
         Some("worse") => panic!("never"),
+        Some("renamed") => {
+            object.metadata.name = Some("other".to_owned());
+            Ok(())
+        }
         _ => Ok(()),
     });
     let (mut sender, mut receiver) = queue_with(QueueOptions::default(), Some(transform));
     sender.added(object("bad", 1)).await.unwrap();
     sender.added(object("worse", 2)).await.unwrap();
+    sender.added(object("renamed", 2)).await.unwrap();
     sender.added(object("good", 3)).await.unwrap();
     replace(&sender, 4, &[]).await;
     let mut state = sender.begin_replace();
@@ -225,7 +230,8 @@ async fn a_transform_that_fails_or_panics_makes_only_its_object_unusable() {
     check_batches(
         &mut receiver,
         &[
-            "bad: unusable(the transform failed: no), worse: unusable(the transform panicked: never), good: added@3; at 3",
+            "bad: unusable(the transform failed: no), worse: unusable(the transform panicked: never), \
+             renamed: unusable(the transform changed the object's name or namespace), good: added@3; at 3",
             "replace at 4: , first",
         ],
     )

@@ -217,3 +217,13 @@ async fn progress_counts_what_came_and_what_the_server_says_is_left() {
         other => panic!("{other}"),
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_gives_the_same_continue_token_twice_is_refused() {
+    let mut rig = paging(1);
+    rig.server.list().await.page_before("10", "C1", &["a@1"]);
+    rig.server.list().await.page_before("10", "C1", &["a@1"]);
+    settle().await;
+    let state = rig.informer.status().state;
+    assert!(matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("twice")), "{state}");
+}

@@ -27,12 +27,10 @@ use crate::sync::Mutex;
 /// assert_eq!(*fifo.pop().await.unwrap().1, 2);
 /// # });
 /// ```
-#[derive(Debug)]
 pub struct Fifo<K> {
     state: Arc<Mutex<State<K>>>,
 }
 
-#[derive(Debug)]
 struct State<K> {
     newest: HashMap<ObjectKey, Arc<K>>,
     line: VecDeque<ObjectKey>,
@@ -42,7 +40,6 @@ struct State<K> {
 }
 
 /// How far the first state has been handed out.
-#[derive(Debug)]
 enum Initial {
     /// Nothing was ever put in.
     Unknown,

@@ -12,7 +12,7 @@ use crate::sync::panic_text;
 /// Changes each object before the store, indexes and handlers see it: runs exactly once per object received.
 ///
 /// Use it to drop what is not needed. It must leave `metadata.name`, `namespace`, `uid` and `resourceVersion` alone: identity and
-/// freshness are judged by them. An object whose transform fails or panics counts as one that could not be decoded:
+/// freshness are judged by them. An object whose transform fails, panics or changes its name counts as one that could not be decoded:
 /// its last good state stays in the cache, marked stale.
 pub type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
 
@@ -42,7 +42,7 @@ impl<K: Object> Intake<K> {
     pub(crate) fn admit(&mut self, object: Arc<K>) -> Option<Admitted<K>> {
         let (key, version) = self.identify(&object)?;
         let object = match &self.transform {
-            Some(transform) => run(transform, object),
+            Some(transform) => run(transform, object).and_then(|object| keeps_key(object, &key)),
             None => Ok(object),
         };
         Some(Admitted { key, version, object })
@@ -53,6 +53,14 @@ impl<K: Object> Intake<K> {
         self.neighbour = Some(key.clone());
         Some((key, ResourceVersion::of(object.meta())))
     }
+}
+
+/// An object must come out of its transform under its own key: store, filters and buffers know it by that.
+fn keeps_key<K: Object>(object: Arc<K>, key: &ObjectKey) -> Result<Arc<K>, String> {
+    if ObjectKey::of(object.meta()).as_ref() == Some(key) {
+        return Ok(object);
+    }
+    Err("the transform changed the object's name or namespace".to_owned())
 }
 
 fn run<K>(transform: &Transform<K>, mut object: Arc<K>) -> Result<Arc<K>, String> {

@@ -1,6 +1,7 @@
 //! The state of one scope, put together while a list or a watch-list streams in.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use super::intake::{Admitted, Intake};
@@ -12,7 +13,6 @@ use crate::scope::Scope;
 use crate::source::Undecodable;
 
 /// The whole state of one scope at one version.
-#[derive(Debug)]
 pub struct ReplaceAll<K> {
     /// The scope.
     pub scope: Scope,
@@ -133,5 +133,17 @@ impl<K> ReplaceAll<K> {
     /// The keys that count as present without being among the items.
     pub fn unusable_keys(&self) -> HashSet<ObjectKey> {
         self.unusable.iter().map(|(key, _)| key.clone()).collect()
+    }
+}
+
+impl<K> fmt::Debug for ReplaceAll<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplaceAll")
+            .field("scope", &self.scope)
+            .field("version", &self.version)
+            .field("items", &self.items.len())
+            .field("unusable", &self.unusable)
+            .field("unreadable", &self.unreadable)
+            .finish_non_exhaustive()
     }
 }

@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::key::ObjectKey;
-use crate::object::Object;
-use crate::resource_version::ResourceVersion;
+use crate::object::{Name, Object};
 
 /// One change, as told to one handler.
 ///
@@ -180,22 +179,6 @@ impl<K: Object> fmt::Debug for Deleted<K> {
             Self::Missed { key, last_known } => {
                 write!(f, "Missed({key}, last known {})", Name(last_known.as_ref()))
             }
-        }
-    }
-}
-
-/// Prints an object as `namespace/name@version`.
-struct Name<'a, K>(&'a K);
-
-impl<K: Object> fmt::Display for Name<'_, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match ObjectKey::of(self.0.meta()) {
-            Some(key) => write!(f, "{key}")?,
-            None => f.write_str("(no name)")?,
-        }
-        match ResourceVersion::of(self.0.meta()) {
-            Some(version) => write!(f, "@{version}"),
-            None => Ok(()),
         }
     }
 }

@@ -46,6 +46,7 @@ impl<K: Object> Reflector<K> {
         let mut builder = self.queue.begin_replace();
         let mut version: Option<ResourceVersion> = None;
         let mut continue_token: Option<String> = None;
+        let mut last_token: Option<String> = None;
         loop {
             let request = ListRequest {
                 from: from.clone(),
@@ -68,7 +69,12 @@ impl<K: Object> Reflector<K> {
                 .ok_or_else(|| SourceError::Protocol("a list came without its resourceVersion".to_owned()))?;
             version.get_or_insert(page_version);
             match page.continue_token {
+                Some(token) if last_token.as_ref() == Some(&token) => {
+                    let reason = "a list came with the same continue token twice: it would never end";
+                    return Err(SourceError::Protocol(reason.to_owned()));
+                }
                 Some(token) => {
+                    last_token = Some(token.clone());
                     if matches!(from, ListFrom::AnyCached) {
                         self.memory.saw_pages_of_any_cached();
                     }

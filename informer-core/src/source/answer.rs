@@ -136,7 +136,8 @@ fn of_kube(error: &kube::Error) -> SourceError {
 fn describe_auth(error: &kube::client::AuthError) -> String {
     use kube::client::AuthError;
     match error {
-        AuthError::AuthExecRun { cmd, out } => format!("the command {cmd:?} failed with {}", out.status),
+        // The command is printed with its environment, which may hold a secret.
+        AuthError::AuthExecRun { out, .. } => format!("the credential plugin failed with {}", out.status),
         AuthError::AuthExecParse(_) => "the output of the credential plugin cannot be read".to_owned(),
         AuthError::ParseTokenKey(_) => "the token in the credentials cannot be read".to_owned(),
         other => other.to_string(),
