@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::delta::{Batch, DeltaReceiver};
 use crate::mutant;
@@ -69,11 +70,14 @@ impl<K: Object> Controller<K> {
 
     /// Runs until the queue is closed and empty. Dropped in between, it has committed whole batches only.
     pub(crate) async fn run(mut self) {
+        let mut reaping = None;
         while let Some(batch) = self.receiver.pop().await {
+            self.core.wiring.board.set_transform_failures(self.receiver.transform_failures());
+            let stored = self.core.writer.indexer().peek().len();
             let large = match &batch {
-                Batch::ReplaceAll(state) => state.items.len() > LARGE,
+                Batch::ReplaceAll(state) => state.items.len().max(stored) > LARGE,
                 Batch::Changes { .. } => false,
-                Batch::SyncAll(_) => self.core.writer.indexer().peek().len() > LARGE,
+                Batch::SyncAll(_) => stored > LARGE,
             };
             let offload = large && self.core.wiring.offload == Offload::BlockingPool;
             if offload {
@@ -84,6 +88,7 @@ impl<K: Object> Controller<K> {
                 });
                 match done.await {
                     Ok(back) => self.core = back,
+                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     // The runtime is shutting down: nothing of ours runs any more.
                     Err(_) => return,
                 }
@@ -93,9 +98,18 @@ impl<K: Object> Controller<K> {
             // What a large commit retired is as large; dropping it here would hold up the next batch.
             let retired = self.core.writer.reap();
             if offload {
-                drop(tokio::task::spawn_blocking(move || drop(retired)));
+                join(reaping.take()).await;
+                reaping = Some(tokio::task::spawn_blocking(move || drop(retired)));
             }
         }
+        join(reaping).await;
+    }
+}
+
+/// Waits until retired snapshots are gone; that they could not be dropped would be no reason to stop.
+async fn join(reaping: Option<JoinHandle<()>>) {
+    if let Some(reaping) = reaping {
+        let _ = reaping.await;
     }
 }
 

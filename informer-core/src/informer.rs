@@ -310,7 +310,13 @@ impl<K: Object> SharedInformer<K> {
             }
             tokio::select! {
                 changed = commits.changed() => changed.map_err(|_| WaitError::Stopped)?,
-                () = self.shared.stopped.wait() => return Err(WaitError::Stopped),
+                () = self.shared.stopped.wait() => {
+                    // The last commit may have brought it.
+                    return match self.shared.indexer.versions().is_at_least(version) {
+                        Progress::Reached => Ok(()),
+                        _ => Err(WaitError::Stopped),
+                    };
+                }
             }
         }
     }

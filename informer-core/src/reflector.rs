@@ -23,6 +23,9 @@ pub use backoff::BackoffConfig;
 use backoff::{Backoff, scale};
 use state::{Memory, Next, Phase};
 
+/// The longest wait a server can ask for by `Retry-After`; a longer one is taken for this.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(600);
+
 /// How a reflector asks, waits and gives up.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -138,8 +141,8 @@ impl<K: Object> Reflector<K> {
     }
 
     /// Something panicked in [`run`](Self::run), most likely in a source of the user's own: report it and wait.
-    pub(crate) async fn panicked(&mut self, panic: &str) {
-        let error = SourceError::Protocol(format!("the source panicked: {panic}"));
+    pub(crate) async fn panicked(&mut self) {
+        let error = SourceError::Protocol("the source panicked".to_owned());
         let retry_in = self.backoff.next();
         self.reporter.failed(
             &error,
@@ -157,7 +160,7 @@ impl<K: Object> Reflector<K> {
         }
         match pause {
             state::Pause::None => Duration::ZERO,
-            state::Pause::Backoff { at_least } => self.backoff.next().max(at_least.unwrap_or_default()),
+            state::Pause::Backoff { at_least } => self.backoff.next().max(at_least.unwrap_or_default().min(LONGEST_RETRY_AFTER)),
             state::Pause::Refused => scale(self.config.refused_delay, 1.0 + self.random.random::<f64>()),
         }
     }

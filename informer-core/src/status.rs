@@ -3,6 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -116,7 +117,7 @@ pub struct Counts {
     pub events: u64,
     /// Requests and streams that failed.
     pub errors: u64,
-    /// Objects that could not be decoded or transformed.
+    /// Objects that could not be decoded.
     pub undecodable: u64,
     /// Of these, the ones whose key could not be read either.
     pub unreadable: u64,
@@ -172,6 +173,7 @@ pub type WatchErrorHandler = Arc<dyn Fn(&Scope, &SourceError) + Send + Sync>;
 pub(crate) struct Board {
     resource: String,
     scopes: Mutex<Vec<ScopeStatus>>,
+    transform_failures: AtomicU64,
     changed: watch::Sender<u64>,
     on_error: Option<WatchErrorHandler>,
 }
@@ -196,6 +198,7 @@ impl Board {
         Self {
             resource,
             scopes: Mutex::new(scopes),
+            transform_failures: AtomicU64::new(0),
             changed: watch::Sender::new(0),
             on_error,
         }
@@ -220,6 +223,14 @@ impl Board {
 
     pub(crate) fn scopes(&self) -> Vec<ScopeStatus> {
         self.scopes.lock().clone()
+    }
+
+    pub(crate) fn set_transform_failures(&self, failures: u64) {
+        self.transform_failures.store(failures, Ordering::Relaxed);
+    }
+
+    pub(crate) fn transform_failures(&self) -> u64 {
+        self.transform_failures.load(Ordering::Relaxed)
     }
 
     /// The state of the scope that is worst off.
@@ -254,8 +265,10 @@ impl Board {
 
 impl ScopeStatus {
     fn set(&mut self, state: State) {
+        if std::mem::discriminant(&self.state) != std::mem::discriminant(&state) {
+            self.since = Instant::now();
+        }
         self.state = state;
-        self.since = Instant::now();
     }
 }
 
@@ -287,10 +300,12 @@ impl Reporter {
     /// A list has begun, or so many of its objects have arrived.
     pub(crate) fn listing(&self, received: u64, expected: Option<u64>) {
         self.update(|scope| {
-            if !matches!(scope.state, State::Listing { .. }) {
-                scope.since = Instant::now();
+            // A try is not yet a success: a refusal or a failure stays visible until something has come.
+            let troubled = !matches!(scope.state, State::NotStarted | State::Listing { .. } | State::Live);
+            if received == 0 && troubled {
+                return;
             }
-            scope.state = State::Listing { received, expected };
+            scope.set(State::Listing { received, expected });
             if received > 0 {
                 scope.last_contact = Some(Instant::now());
             }

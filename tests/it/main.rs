@@ -8,6 +8,7 @@ mod guarantees;
 mod handlers;
 mod handlers_sync;
 mod informer_events;
+mod informer_faults;
 mod informer_handlers;
 mod informer_lifecycle;
 mod informer_options;

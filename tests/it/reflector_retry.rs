@@ -359,7 +359,7 @@ async fn a_panicking_source_is_reported_and_asked_again() {
     rig.server.list().await.panic();
     match rig.state().await {
         State::BackingOff { error, .. } => {
-            assert!(error.to_string().contains("the script says so"), "{error}")
+            assert!(error.to_string().contains("the source panicked"), "{error}")
         }
         other => panic!("{other}"),
     }

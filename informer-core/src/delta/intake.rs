@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::key::ObjectKey;
 use crate::mutant;
@@ -27,15 +28,23 @@ pub(crate) struct Admitted<K> {
 /// Reads keys, sharing namespace strings between neighbours, and runs the transform.
 pub(crate) struct Intake<K> {
     transform: Option<Transform<K>>,
+    /// How many transforms failed, over all intakes of a queue.
+    failures: Arc<AtomicU64>,
     neighbour: Option<ObjectKey>,
 }
 
 impl<K: Object> Intake<K> {
-    pub(crate) fn new(transform: Option<Transform<K>>) -> Self {
+    pub(crate) fn new(transform: Option<Transform<K>>, failures: Arc<AtomicU64>) -> Self {
         Self {
             transform,
+            failures,
             neighbour: None,
         }
+    }
+
+    /// Another intake for the same queue.
+    pub(crate) fn fork(&self) -> Self {
+        Self::new(self.transform.clone(), self.failures.clone())
     }
 
     /// Takes an object in; `None` if it has no name, which no server sends.
@@ -45,6 +54,11 @@ impl<K: Object> Intake<K> {
             Some(transform) => run(transform, object).and_then(|object| keeps_key(object, &key)),
             None => Ok(object),
         };
+        if object.is_err() {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            // The reason may quote the object: it is in `status()`, not in the log.
+            tracing::warn!(%key, "a transform failed; the last good state of the object stays, marked stale");
+        }
         Some(Admitted { key, version, object })
     }
 

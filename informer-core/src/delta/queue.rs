@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use super::intake::{Admitted, Intake, Transform};
@@ -79,16 +80,17 @@ impl DeltaFifo {
             consumer: None,
             producers: Vec::new(),
         }));
+        let transform_failures = Arc::new(AtomicU64::new(0));
+        let intake = Intake::new(transform, transform_failures.clone());
         let senders = scopes
             .into_iter()
             .map(|scope| DeltaSender {
                 queue: queue.clone(),
                 scope,
-                intake: Intake::new(transform.clone()),
-                transform: transform.clone(),
+                intake: intake.fork(),
             })
             .collect();
-        (senders, DeltaReceiver { queue })
+        (senders, DeltaReceiver { queue, transform_failures })
     }
 }
 
@@ -268,12 +270,14 @@ impl<K> Grouped<K> {
         // Two deletions in a row are one; the one that carries the object says more.
         match (changes.last_mut(), &change.delta) {
             (
-                Some(Change {
-                    delta: Delta::Deleted(Departed::Observed(_)),
-                    ..
-                }),
+                Some(
+                    last @ Change {
+                        delta: Delta::Deleted(Departed::Observed(_)),
+                        ..
+                    },
+                ),
                 Delta::Deleted(_),
-            ) => {}
+            ) => last.version = change.version.or(last.version.take()),
             (
                 Some(
                     last @ Change {
@@ -307,7 +311,6 @@ pub struct DeltaSender<K> {
     queue: Arc<Mutex<Queue<K>>>,
     scope: Scope,
     intake: Intake<K>,
-    transform: Option<Transform<K>>,
 }
 
 impl<K: Object> DeltaSender<K> {
@@ -371,7 +374,7 @@ impl<K: Object> DeltaSender<K> {
 
     /// Starts collecting a whole state of this scope.
     pub fn begin_replace(&self) -> ReplaceBuilder<K> {
-        ReplaceBuilder::new(self.scope.clone(), Intake::new(self.transform.clone()))
+        ReplaceBuilder::new(self.scope.clone(), self.intake.fork())
     }
 
     /// Replaces everything in this scope.
@@ -425,8 +428,7 @@ where
         Self {
             queue: self.queue.clone(),
             scope: self.scope.clone(),
-            intake: Intake::new(self.transform.clone()),
-            transform: self.transform.clone(),
+            intake: self.intake.fork(),
         }
     }
 }
@@ -444,6 +446,7 @@ impl<K> Drop for DeltaSender<K> {
 /// The controller's end.
 pub struct DeltaReceiver<K> {
     queue: Arc<Mutex<Queue<K>>>,
+    transform_failures: Arc<AtomicU64>,
 }
 
 impl<K> DeltaReceiver<K> {
@@ -466,6 +469,11 @@ impl<K> DeltaReceiver<K> {
     /// Whether the first replacement of every scope has been taken out.
     pub fn has_synced(&self) -> bool {
         self.queue.lock().unsynced.is_empty()
+    }
+
+    /// How many objects a transform failed for, panicked at or took the name from.
+    pub fn transform_failures(&self) -> u64 {
+        self.transform_failures.load(Ordering::Relaxed)
     }
 
     /// How many single changes are waiting.

@@ -45,7 +45,8 @@ pub enum Overflow {
     Coalesce,
     /// Every event is kept; memory grows as long as the handler lags. This is what client-go does.
     Grow,
-    /// The handler is removed: it hears nothing more, and its registration and `status()` say so.
+    /// The handler is removed: it hears nothing more, and its registration and `status()` say so. The initial state and resyncs
+    /// do not count: they come in one piece, however quick the handler is.
     Disconnect,
 }
 

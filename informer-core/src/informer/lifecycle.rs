@@ -20,7 +20,7 @@ use crate::object::Object;
 use crate::processor::Processor;
 use crate::reflector::Reflector;
 use crate::status::Board;
-use crate::sync::{Latch, panic_text};
+use crate::sync::Latch;
 
 /// Where an informer is in its life. It goes through it once.
 pub(super) enum Life<K: Object> {
@@ -90,6 +90,7 @@ impl<K: Object> SharedInformer<K> {
             board: shared.board.clone(),
             stopped: shared.stopped.clone(),
             token: shared.token.clone(),
+            resync: shared.processor.freeze_resync(),
         };
         for handler in handlers {
             tasks.spawn_on(handler, &runtime);
@@ -99,7 +100,8 @@ impl<K: Object> SharedInformer<K> {
     }
 
     /// Stops, in order: no more requests, then what was received is committed, then every handler returns from the call it is
-    /// in and hears no more. When this returns, no task of this informer runs.
+    /// in and hears no more. When this returns, no task of this informer runs. (A piece of a response that is being decoded
+    /// on the blocking pool at that moment is finished there, and dropped.)
     ///
     /// Do not await it inside a handler: it waits for that handler. Calling it again waits for the same end.
     pub async fn shutdown(&self) {
@@ -146,6 +148,7 @@ struct Supervisor<K: Object> {
     board: Arc<Board>,
     stopped: Latch,
     token: CancellationToken,
+    resync: Option<Duration>,
 }
 
 impl<K: Object> Supervisor<K> {
@@ -159,7 +162,7 @@ impl<K: Object> Supervisor<K> {
         for reflector in reflectors {
             producers.spawn(until(self.token.clone(), keep_reflecting(reflector)));
         }
-        match self.processor.freeze_resync() {
+        match self.resync {
             Some(period) => {
                 let handlers = Handlers(self.processor.clone());
                 producers.spawn(until(
@@ -170,11 +173,22 @@ impl<K: Object> Supervisor<K> {
             // Nobody will ask: the queue must not wait for this sender.
             None => drop(resync_queue),
         }
-        let controller = tokio::spawn(controller.run());
-        while producers.join_next().await.is_some() {}
-        if let Err(error) = controller.await {
-            tracing::error!(resource = %self.board.resource(), %error, "the controller task failed");
+        let mut controller = tokio::spawn(controller.run());
+        let all_produced = async { while producers.join_next().await.is_some() {} };
+        let ended = tokio::select! {
+            () = all_produced => controller.await,
+            // It outlives the producers unless it fails; without it the cache would stand still and look live.
+            ended = &mut controller => ended,
+        };
+        if ended.is_err() {
+            tracing::error!(resource = %self.board.resource(), "the controller failed; the informer stops");
         }
+    }
+}
+
+impl<K: Object> Drop for Supervisor<K> {
+    /// The end, also where the runtime is dropped under a running informer: nobody waits for ever.
+    fn drop(&mut self) {
         self.token.cancel();
         self.processor.stop();
         self.board.stopped();
@@ -190,7 +204,9 @@ async fn until(token: CancellationToken, future: impl Future<Output = ()>) {
 /// Runs a reflector; a panic in it (in a source of the user's, say) costs a pause, not the informer.
 async fn keep_reflecting<K: Object>(mut reflector: Reflector<K>) {
     while let Err(payload) = AssertUnwindSafe(reflector.run()).catch_unwind().await {
-        reflector.panicked(&panic_text(payload.as_ref())).await;
+        // The panic hook has printed what it said; it may quote an object, so it is not repeated here.
+        drop(payload);
+        reflector.panicked().await;
     }
 }
 

@@ -27,6 +27,8 @@ pub struct InformerStatus {
     pub versions: Versions,
     /// Objects whose newest state could not be used, so that the cache has an older one or none, and why.
     pub stale: Vec<(ObjectKey, String)>,
+    /// How many objects a transform failed for, panicked at or took the name from.
+    pub transform_failures: u64,
     /// Each scope: one, or one per namespace.
     pub scopes: Vec<ScopeStatus>,
     /// Each handler.
@@ -51,6 +53,7 @@ impl<K: Object> SharedInformer<K> {
                 .iter()
                 .map(|(key, reason)| (key.to_key(), reason.to_owned()))
                 .collect(),
+            transform_failures: self.shared.board.transform_failures(),
             scopes: self.shared.board.scopes(),
             handlers: self.shared.processor.status(),
             indexes: self.shared.indexer.index_status(),

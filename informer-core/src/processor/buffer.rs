@@ -43,6 +43,8 @@ pub(super) struct Buffer<K> {
     exact: VecDeque<Item<K>>,
     /// How many marks are among them: only events count towards the limit.
     marks: usize,
+    /// How many of the events are changes, and not part of a whole state: only these can disconnect a handler.
+    news: usize,
     folded: BTreeMap<u64, Folded<K>>,
     /// Where the entry of each key stands in `folded`.
     places: HashMap<ObjectKey, u64>,
@@ -74,6 +76,7 @@ impl<K: Object> Buffer<K> {
             overflow,
             exact: VecDeque::new(),
             marks: 0,
+            news: 0,
             folded: BTreeMap::new(),
             places: HashMap::new(),
             next_place: 0,
@@ -100,9 +103,12 @@ impl<K: Object> Buffer<K> {
     pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
         let full = self.exact.len() - self.marks >= self.limit;
         match self.overflow {
-            Overflow::Disconnect if full => return Pushed::Overflowed,
+            Overflow::Disconnect if self.news >= self.limit && is_news(&event) => return Pushed::Overflowed,
             Overflow::Coalesce if full || !self.folded.is_empty() => self.fold(event),
-            _ => self.exact.push_back(Item::Event(event)),
+            _ => {
+                self.news += usize::from(is_news(&event));
+                self.exact.push_back(Item::Event(event));
+            }
         }
         Pushed::Kept
     }
@@ -118,8 +124,9 @@ impl<K: Object> Buffer<K> {
 
     pub(super) fn pop(&mut self) -> Option<Item<K>> {
         if let Some(item) = self.exact.pop_front() {
-            if let Item::InitialEnd = item {
-                self.marks -= 1;
+            match &item {
+                Item::InitialEnd => self.marks -= 1,
+                Item::Event(event) => self.news -= usize::from(is_news(event)),
             }
             if self.exact.is_empty() {
                 // A burst must not cost its peak for ever.
@@ -158,6 +165,7 @@ impl<K: Object> Buffer<K> {
     pub(super) fn clear(&mut self) {
         self.exact = VecDeque::new();
         self.marks = 0;
+        self.news = 0;
         self.folded = BTreeMap::new();
         self.places = HashMap::new();
     }
@@ -194,6 +202,15 @@ impl<K: Object> Buffer<K> {
             }
         }
     }
+}
+
+/// Whether an event is a change, and not one of a whole state told at once: that is bounded by the number of objects, comes in
+/// one piece however quick the handler is, and so says nothing about it.
+fn is_news<K>(event: &Event<K>) -> bool {
+    !matches!(
+        event,
+        Event::Added { origin: Origin::Initial, .. } | Event::Updated { cause: UpdateCause::Resync, .. }
+    )
 }
 
 /// Combines what a handler has not heard yet with what happened next; `None` if there is nothing left to tell.

@@ -165,7 +165,8 @@ impl<K: Object> Listener<K> {
         let mut progress = self.progress.lock();
         progress.busy_since = None;
         if let Some(panic) = panic {
-            tracing::error!(handler = %self.name, %panic, "a handler panicked; it goes on with the next event");
+            // What the panic says may quote an object: it is in `status()`, not in the log.
+            tracing::error!(handler = %self.name, "a handler panicked; it goes on with the next event");
             progress.panics += 1;
             progress.last_panic = Some(panic);
         }
@@ -264,7 +265,10 @@ impl<K: Object> Control for Listener<K> {
         match self.progress.lock().run {
             Run::Running if INSIDE.get() == self.identity() => Removing::Inside,
             Run::Running => Removing::Running,
-            Run::NotYet | Run::Ended => Removing::NotServed,
+            Run::NotYet | Run::Ended => {
+                self.ended.set();
+                Removing::NotServed
+            }
         }
     }
 }
@@ -331,8 +335,7 @@ impl Registration {
         Removal(Box::pin(async move {
             match removing {
                 Removing::Running => ended.wait().await,
-                Removing::Inside => {}
-                Removing::NotServed => ended.set(),
+                Removing::Inside | Removing::NotServed => {}
             }
         }))
     }

@@ -7,6 +7,9 @@ use tokio::time::Instant;
 /// Less than this is not worth asking for.
 const MINIMUM: Duration = Duration::from_secs(1);
 
+/// More than this is as good as never, and keeps the arithmetic of instants safe.
+const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// The check period of an informer and the resync periods of its handlers.
 ///
 /// The informer looks every `check_period` whether some handler's own period has passed. Before it starts, a handler
@@ -31,7 +34,7 @@ struct Handler {
 
 impl ResyncPlan {
     pub(super) fn new(check_period: Option<Duration>) -> Self {
-        let check_period = check_period.map(|period| period.max(MINIMUM));
+        let check_period = check_period.map(within_reason);
         Self {
             default_period: check_period,
             check_period,
@@ -49,7 +52,7 @@ impl ResyncPlan {
     }
 
     pub(super) fn add(&mut self, id: u64, requested: Option<Duration>, now: Instant) {
-        let mut requested = requested.map(|period| period.max(MINIMUM));
+        let mut requested = requested.map(within_reason);
         match (requested, self.check_period) {
             (Some(period), Some(check)) if period < check && self.frozen => requested = Some(check),
             (Some(period), Some(check)) if period < check => {
@@ -104,6 +107,10 @@ impl ResyncPlan {
         }
         due
     }
+}
+
+fn within_reason(period: Duration) -> Duration {
+    period.clamp(MINIMUM, MAXIMUM)
 }
 
 /// What a handler gets of what it asked for.
@@ -176,6 +183,12 @@ mod tests {
             &[],
             (secs(1), &[secs(1)]),
         );
+    }
+
+    #[test]
+    fn a_period_meant_as_never_is_a_year() {
+        let year = Some(MAXIMUM);
+        check(Some(Duration::MAX), &[Some(Duration::MAX)], &[Some(Duration::MAX)], (year, &[year, year]));
     }
 
     /// Upstream: TestListenerResyncPeriods, the arithmetic of it.

@@ -33,6 +33,9 @@ impl Default for BackoffConfig {
     }
 }
 
+/// The shortest wait, whatever is configured.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// The waits of one reflector.
 ///
 /// Upstream resets by the clock, even while everything fails; here only a watch that was well for `reset_after` resets.
@@ -44,7 +47,10 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    pub(super) fn new(config: BackoffConfig, seed: u64) -> Self {
+    pub(super) fn new(mut config: BackoffConfig, seed: u64) -> Self {
+        // A wait of nothing would ask a failing server without a pause.
+        config.initial = config.initial.max(SHORTEST);
+        config.cap = config.cap.max(SHORTEST);
         Self {
             next: config.initial,
             config,

@@ -2,7 +2,7 @@
 
 use futures::StreamExt;
 
-use super::state::{ListFailure, Next, Pause, Phase};
+use super::state::{Coverage, ListFailure, Next, Pause, Phase};
 use super::{Reflector, Step};
 use crate::delta::{ReplaceBuilder, Rewind};
 use crate::mutant;
@@ -25,10 +25,12 @@ impl<K: Object> Reflector<K> {
             Ok(rewind) => rewind,
             Err(error) => return Ok(self.memory.after_list_failure(&phase, ListFailure::Older(error))),
         };
+        let state = builder.finish(version.clone(), rewind);
+        let coverage = Coverage::of(state.unreadable);
         self.queue
-            .replace_all(builder.finish(version.clone(), rewind))
+            .replace_all(state)
             .await?;
-        self.memory.listed(version.clone());
+        self.memory.listed(version.clone(), coverage);
         self.reporter.listed(&version);
         Ok(Next {
             phase: Phase::Watch { from: version },
@@ -56,7 +58,7 @@ impl<K: Object> Reflector<K> {
             let later_page = request.continue_token.is_some();
             let page = match self.read_page(request, &mut builder).await {
                 // The rest of the pages is gone. One list without pages, of the same state, cannot run into this.
-                Err(error) if error.is_expired() && later_page => {
+                Err(error) if error.is_expired() && later_page && limit.is_some() => {
                     builder = self.queue.begin_replace();
                     version = None;
                     limit = None;

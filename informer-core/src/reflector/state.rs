@@ -90,6 +90,8 @@ pub(super) enum EndReason {
     Overdue,
     /// Something was deleted and it cannot be read what: only the whole state can tell.
     UnreadableDelete,
+    /// A bookmark was older than what was already seen: the server's history was rewound under the watch.
+    WentBack,
 }
 
 /// How a list ended that brought no state.
@@ -112,6 +114,7 @@ pub(super) struct Memory {
     /// The last ordered version seen.
     last: Option<ResourceVersion>,
     continuity: Continuity,
+    coverage: Coverage,
     verdict: WatchListVerdict,
     paging: Paging,
     unfinished_watch_lists: u32,
@@ -124,6 +127,20 @@ enum Continuity {
     Kept,
     /// It cannot: the next state is the newest, whatever its version.
     Lost,
+}
+
+/// Whether the last list could be read in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coverage {
+    Whole,
+    /// It had an object whose name could not be read, so that nothing could be deleted for being absent.
+    Partial,
+}
+
+impl Coverage {
+    pub(super) fn of(unreadable: usize) -> Self {
+        if unreadable == 0 { Self::Whole } else { Self::Partial }
+    }
 }
 
 /// Whether the server pages a list of whatever it has at hand: then it has no watch cache, and pages are always worth it.
@@ -146,6 +163,7 @@ impl Memory {
             mode,
             last: None,
             continuity: Continuity::Kept,
+            coverage: Coverage::Whole,
             verdict,
             paging: Paging::WhereUseful,
             unfinished_watch_lists: 0,
@@ -211,8 +229,9 @@ impl Memory {
     }
 
     /// The whole state was read.
-    pub(super) fn listed(&mut self, version: ResourceVersion) {
+    pub(super) fn listed(&mut self, version: ResourceVersion, coverage: Coverage) {
         self.last = Some(version);
+        self.coverage = coverage;
         self.continuity = Continuity::Kept;
     }
 
@@ -299,7 +318,11 @@ impl Memory {
             events,
         } = end;
         let from = self.last.clone().unwrap_or(from);
-        let resume = Phase::Watch { from };
+        let resume = match self.coverage {
+            Coverage::Whole => Phase::Watch { from },
+            // What was deleted before that list is still in the cache; a list that can be read takes it out.
+            Coverage::Partial => self.start(),
+        };
         if events > 0 {
             self.watch_failures = 0;
         }
@@ -327,6 +350,10 @@ impl Memory {
                 let error =
                     SourceError::Protocol("an object was deleted and its name cannot be read".to_owned());
                 self.again(error)
+            }
+            EndReason::WentBack => {
+                self.continuity = Continuity::Lost;
+                self.again(SourceError::Protocol("a bookmark was older than what was already seen".to_owned()))
             }
             EndReason::Failed(error) if error.is_forbidden() || error.is_not_found() => self.refused(error),
             EndReason::Failed(error) if error.is_expired() || is_storage_read_error(&error) => {

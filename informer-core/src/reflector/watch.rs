@@ -85,7 +85,10 @@ impl<K: Object> Reflector<K> {
             }
         };
         let lived = opened.elapsed();
-        self.backoff.healthy_for(lived);
+        // Silence is no sign of health.
+        if !matches!(reason, EndReason::Overdue) || events > 0 {
+            self.backoff.healthy_for(lived);
+        }
         Ok(self.memory.after_watch(
             from,
             WatchEnd {
@@ -116,6 +119,9 @@ impl<K: Object> Reflector<K> {
             }
             WatchEvent::Bookmark { version, .. } => {
                 if let Some(version) = &version {
+                    if order == Order::ByVersion && self.memory.last().is_some_and(|last| version.is_older_than(last)) {
+                        return Ok(Flow::End(EndReason::WentBack));
+                    }
                     self.queue.bookmark(version.clone()).await?;
                 }
                 version

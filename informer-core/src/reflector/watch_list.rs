@@ -3,7 +3,7 @@
 use futures::StreamExt;
 use tokio::time::timeout;
 
-use super::state::{ListFailure, Phase};
+use super::state::{Coverage, ListFailure, Phase};
 use super::{Reflector, Step};
 use crate::delta::{ReplaceBuilder, Rewind};
 use crate::key::ObjectKey;
@@ -48,11 +48,13 @@ impl<K: Object> Reflector<K> {
             Ok(rewind) => rewind,
             Err(error) => return Ok(self.list_failed(&phase, ListFailure::Older(error))),
         };
+        let state = builder.finish(version.clone(), rewind);
+        let coverage = Coverage::of(state.unreadable);
         self.queue
-            .replace_all(builder.finish(version.clone(), rewind))
+            .replace_all(state)
             .await?;
         self.memory.watch_list_works();
-        self.memory.listed(version.clone());
+        self.memory.listed(version.clone(), coverage);
         self.reporter.watch_list(self.memory.verdict().clone());
         self.reporter.listed(&version);
         self.follow(stream, version, deadline).await

@@ -54,7 +54,7 @@ struct Entry<K> {
 
 impl<K> TtlStore<K> {
     /// An empty store whose objects expire when they are older than `ttl`; with `None` they never do. An object
-    /// whose age is exactly `ttl` is alive. (Upstream's zero or negative TTL is `None` here.)
+    /// whose age is exactly `ttl` is alive. As upstream, a TTL of zero means never.
     pub fn new(ttl: Option<Duration>) -> Self {
         Self::with_clock(ttl, SystemClock)
     }
@@ -64,7 +64,7 @@ impl<K, C: Clock> TtlStore<K, C> {
     /// Like [`new`](TtlStore::new), with a clock of one's own.
     pub fn with_clock(ttl: Option<Duration>, clock: C) -> Self {
         Self {
-            ttl,
+            ttl: ttl.filter(|ttl| !ttl.is_zero()),
             clock,
             entries: Mutex::default(),
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
@@ -38,6 +39,12 @@ impl Versions {
     /// The version of one scope, or `None` if it was not listed yet or is not part of this store.
     pub fn get(&self, scope: &Scope) -> Option<&ResourceVersion> {
         self.0.get(scope)?.as_ref()
+    }
+
+    /// The version of the scope an object of this key belongs to.
+    pub fn of_key(&self, key: &ObjectKey) -> Option<&ResourceVersion> {
+        let (_, version) = self.0.iter().find(|(scope, _)| scope.contains(key))?;
+        version.as_ref()
     }
 
     /// Every scope with its version, if it has one, ordered by scope.

@@ -228,5 +228,6 @@ async fn i14_a_panicking_transform_hurts_only_its_object() {
     let stale = informer.status().stale;
     assert_eq!(stale.len(), 1);
     assert!(stale[0].0.name() == "a" && stale[0].1.contains("panicked"), "{stale:?}");
+    assert_eq!(informer.status().transform_failures, 1);
     informer.shutdown().await;
 }

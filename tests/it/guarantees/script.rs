@@ -26,6 +26,8 @@ pub(crate) enum Answer {
 pub(crate) enum End {
     /// It never does.
     Open,
+    /// In good order.
+    Closed,
     /// With an error.
     Failed(SourceError),
 }
@@ -74,6 +76,7 @@ impl ListWatch<ConfigMap> for Script {
                     let events = stream::iter(events).map(Ok);
                     Ok(match end {
                         End::Open => events.chain(stream::pending()).boxed(),
+                        End::Closed => events.boxed(),
                         End::Failed(error) => events.chain(stream::iter([Err(error)])).boxed(),
                     })
                 }

@@ -75,11 +75,13 @@ async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
                 bookmark("20"),
                 WatchEvent::Modified(object("a", "25")),
                 WatchEvent::Bookmark { version: None, mark: BookmarkMark::Progress },
-                // An older bookmark, and one of no version, move nothing.
+                // A bookmark of no version moves nothing, and an older one is no bookmark of this history.
                 bookmark("21"),
             ],
             End::Open,
         ),
+        Answer::List(vec![list_at("26"), item("a", "25")]),
+        Answer::Watch(vec![], End::Open),
     ]);
     let informer = informer_over(&script, InitialState::List);
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -96,6 +98,7 @@ async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
     informer.wait_until_within(&"25".into(), Duration::from_secs(60)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(informer.last_sync_resource_version(), Some("25".into()));
+    informer.wait_until_within(&"26".into(), Duration::from_secs(60)).await.expect("it looks again, and goes on");
     assert!(seen.lock().unwrap().is_sorted(), "{seen:?}");
     assert_eq!(informer.status().handlers[0].panics, 0);
     informer.shutdown().await;

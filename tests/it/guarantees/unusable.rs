@@ -85,6 +85,36 @@ async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
     informer.shutdown().await;
 }
 
+/// What could not be deleted after such a list is found by the next one that can be read, at the latest when the watch ends.
+#[tokio::test(start_paused = true)]
+async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch_ends() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("9"), item("a", "1"), ListEvent::Undecodable(garbled(None, "8"))]),
+        Answer::Watch(vec![WatchEvent::Added(object("b", "10"))], End::Closed),
+        Answer::List(vec![list_at("12"), item("b", "10")]),
+        Answer::Watch(vec![], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "add b", "delete(missed) a"]);
+    informer.shutdown().await;
+}
+
+/// An object kept through such a list while the server was rewound is newer than the store; what is said of it later is right.
+#[tokio::test(start_paused = true)]
+async fn i16_an_object_kept_through_a_rewind_hears_of_its_changes() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("20"), item("a", "19"), item("b", "20")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::Refuse(status(410, "Expired")),
+        Answer::List(vec![list_at("5"), ListEvent::Undecodable(garbled(Some("a"), "4")), item("b", "3")]),
+        Answer::Watch(vec![WatchEvent::Modified(object("a", "6")), WatchEvent::Deleted(object("b", "7"))], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["add(initial) a", "add(initial) b", "update b", "update a", "delete b"]);
+    assert!(informer.status().stale.is_empty());
+    informer.shutdown().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_deletion_is_a_deletion() {
     let (informer, heard) = play(vec![

@@ -106,8 +106,8 @@ fn kind_of(delta: &Delta<ConfigMap>) -> Kind {
     }
 }
 
-/// The changes of each key in a stretch of the log, with runs of deletions merged: the first that has the object, or the
-/// last of those that have not.
+/// The changes of each key in a stretch of the log, with runs of deletions merged: one that has the object if there is one,
+/// at the version of the last, so that it is not taken for something older than the cache has.
 fn grouped(sent: &[Sent]) -> Vec<(ObjectKey, Vec<(Kind, u64)>)> {
     let mut groups: Vec<(ObjectKey, Vec<(Kind, u64)>)> = Vec::new();
     for entry in sent {
@@ -125,7 +125,10 @@ fn grouped(sent: &[Sent]) -> Vec<(ObjectKey, Vec<(Kind, u64)>)> {
         let changes = &mut groups[place].1;
         let gone = |kind| matches!(kind, Kind::Deleted | Kind::DeletedUnread);
         match changes.last().copied() {
-            Some((Kind::Deleted, _)) if gone(*kind) => {}
+            Some((Kind::Deleted, _)) if gone(*kind) => {
+                changes.pop();
+                changes.push((Kind::Deleted, *version));
+            }
             Some((Kind::DeletedUnread, _)) if gone(*kind) => {
                 changes.pop();
                 changes.push((*kind, *version));
@@ -368,17 +371,17 @@ impl Run {
             .collect();
         arrivals.sort_unstable();
         // A deletion that took another's place keeps the place, so only runs of deletions may seem out of order.
-        let unread = taken.iter().any(|sent| {
+        let merged = taken.iter().any(|sent| {
             matches!(
                 sent,
                 Sent::Change {
-                    kind: Kind::DeletedUnread,
+                    kind: Kind::Deleted | Kind::DeletedUnread,
                     ..
                 }
             )
         });
         prop_assert!(
-            unread || arrivals.is_sorted_by_key(|(_, version)| *version),
+            merged || arrivals.is_sorted_by_key(|(_, version)| *version),
             "{:?}",
             arrivals
         );

@@ -7,7 +7,7 @@ use crate::source::ServerStatus;
 fn memory(mode: InitialState, last: Option<&str>) -> Memory {
     let mut memory = Memory::new(mode, WatchListSupport::Unknown);
     if let Some(version) = last {
-        memory.listed(version.into());
+        memory.listed(version.into(), Coverage::Whole);
     }
     memory
 }
@@ -114,7 +114,7 @@ fn the_first_request_depends_on_mode_support_and_what_was_seen() {
     ] {
         let mut memory = Memory::new(mode, support);
         if let Some(version) = last {
-            memory.listed(version.into());
+            memory.listed(version.into(), Coverage::Whole);
         }
         let case = format!("{mode:?}, {support:?}, {last:?}");
         assert_eq!(show_phase(&memory.start()), expected, "{case}");
@@ -136,7 +136,7 @@ fn lost_continuity_leads_to_the_newest_state_until_one_was_read() {
         let mut memory = memory(mode, Some("5"));
         memory.continuity = Continuity::Lost;
         assert_eq!(show_phase(&memory.start()), lost);
-        memory.listed("9".into());
+        memory.listed("9".into(), Coverage::Whole);
         assert_eq!(show_phase(&memory.start()), kept);
     }
 }
