@@ -72,7 +72,10 @@ impl<K: Object> Controller<K> {
     pub(crate) async fn run(mut self) {
         let mut reaping = None;
         while let Some(batch) = self.receiver.pop().await {
-            self.core.wiring.board.set_transform_failures(self.receiver.transform_failures());
+            self.core
+                .wiring
+                .board
+                .set_transform_failures(self.receiver.transform_failures());
             let stored = self.core.writer.indexer().peek().len();
             let large = match &batch {
                 Batch::ReplaceAll(state) => state.items.len().max(stored) > LARGE,

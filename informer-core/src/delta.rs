@@ -93,7 +93,9 @@ impl<K: Object> fmt::Debug for Delta<K> {
         match self {
             Self::Added(object) => f.debug_tuple("Added").field(&Name(object.as_ref())).finish(),
             Self::Updated(object) => f.debug_tuple("Updated").field(&Name(object.as_ref())).finish(),
-            Self::Deleted(Departed::Observed(object)) => f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish(),
+            Self::Deleted(Departed::Observed(object)) => {
+                f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish()
+            }
             Self::Deleted(Departed::KeyOnly) => f.write_str("Deleted"),
             Self::Unusable(reason) => f.debug_tuple("Unusable").field(reason).finish(),
         }
@@ -111,9 +113,11 @@ impl<K: Object> fmt::Debug for Deltas<K> {
 impl<K: Object> fmt::Debug for Batch<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changes { deltas, versions } => {
-                f.debug_struct("Changes").field("deltas", deltas).field("versions", versions).finish()
-            }
+            Self::Changes { deltas, versions } => f
+                .debug_struct("Changes")
+                .field("deltas", deltas)
+                .field("versions", versions)
+                .finish(),
             Self::ReplaceAll(state) => f.debug_tuple("ReplaceAll").field(state).finish(),
             Self::SyncAll(ticket) => f.debug_tuple("SyncAll").field(ticket).finish(),
         }

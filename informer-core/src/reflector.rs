@@ -160,7 +160,10 @@ impl<K: Object> Reflector<K> {
         }
         match pause {
             state::Pause::None => Duration::ZERO,
-            state::Pause::Backoff { at_least } => self.backoff.next().max(at_least.unwrap_or_default().min(LONGEST_RETRY_AFTER)),
+            state::Pause::Backoff { at_least } => self
+                .backoff
+                .next()
+                .max(at_least.unwrap_or_default().min(LONGEST_RETRY_AFTER)),
             state::Pause::Refused => scale(self.config.refused_delay, 1.0 + self.random.random::<f64>()),
         }
     }

@@ -200,12 +200,16 @@ impl<K: Object> fmt::Debug for WatchEvent<K> {
             Self::Added(object) => f.debug_tuple("Added").field(&Name(object.as_ref())).finish(),
             Self::Modified(object) => f.debug_tuple("Modified").field(&Name(object.as_ref())).finish(),
             Self::Deleted(object) => f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish(),
-            Self::Bookmark { version, mark } => {
-                f.debug_struct("Bookmark").field("version", version).field("mark", mark).finish()
-            }
-            Self::Undecodable { change, object } => {
-                f.debug_struct("Undecodable").field("change", change).field("object", object).finish()
-            }
+            Self::Bookmark { version, mark } => f
+                .debug_struct("Bookmark")
+                .field("version", version)
+                .field("mark", mark)
+                .finish(),
+            Self::Undecodable { change, object } => f
+                .debug_struct("Undecodable")
+                .field("change", change)
+                .field("object", object)
+                .finish(),
             Self::Unknown => f.write_str("Unknown"),
         }
     }

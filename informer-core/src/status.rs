@@ -301,7 +301,10 @@ impl Reporter {
     pub(crate) fn listing(&self, received: u64, expected: Option<u64>) {
         self.update(|scope| {
             // A try is not yet a success: a refusal or a failure stays visible until something has come.
-            let troubled = !matches!(scope.state, State::NotStarted | State::Listing { .. } | State::Live);
+            let troubled = !matches!(
+                scope.state,
+                State::NotStarted | State::Listing { .. } | State::Live
+            );
             if received == 0 && troubled {
                 return;
             }

@@ -11,7 +11,11 @@ use super::support::{informer_of, item, server_with, start, value};
 
 #[test]
 fn a_runtime_dropped_under_an_informer_ends_it_for_everyone_who_waits() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
     let (informer, server) = runtime.block_on(async {
         let server = server_with(&["a"]);
         let informer = informer_of(&server);
@@ -19,9 +23,14 @@ fn a_runtime_dropped_under_an_informer_ends_it_for_everyone_who_waits() {
         (informer, server)
     });
     drop(runtime);
-    let other = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let other = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
     other.block_on(async {
-        let waited = informer.wait_until_within(&"999999999".into(), Duration::from_secs(60)).await;
+        let waited = informer
+            .wait_until_within(&"999999999".into(), Duration::from_secs(60))
+            .await;
         assert_eq!(waited, Err(WaitError::Stopped));
     });
     assert!(matches!(informer.status().state, State::Stopped));
@@ -50,11 +59,18 @@ impl PartialOrd for Fussy {
 async fn an_index_value_that_cannot_be_ordered_stops_the_informer_visibly() {
     let server = server_with(&["a", "b"]);
     let informer = informer_of(&server);
-    informer.add_index("fussy", |object: &ConfigMap| vec![Fussy(value(object).to_owned())]).unwrap();
+    informer
+        .add_index("fussy", |object: &ConfigMap| {
+            vec![Fussy(value(object).to_owned())]
+        })
+        .unwrap();
     start(&informer).await;
     server.create(&item("c", "boom")).unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert!(informer.is_stopped(), "a cache that cannot be kept must not look live");
+    assert!(
+        informer.is_stopped(),
+        "a cache that cannot be kept must not look live"
+    );
     assert!(matches!(informer.status().state, State::Stopped));
     informer.shutdown().await;
 }
@@ -62,12 +78,18 @@ async fn an_index_value_that_cannot_be_ordered_stops_the_informer_visibly() {
 #[tokio::test(start_paused = true)]
 async fn resync_periods_out_of_all_measure_do_no_harm() {
     let server = server_with(&["a"]);
-    let informer =
-        SharedInformer::<ConfigMap>::builder(server.client()).resync(Duration::MAX).build().unwrap();
+    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        .resync(Duration::MAX)
+        .build()
+        .unwrap();
     let never = HandlerOptions::default().resync(Some(Duration::MAX));
-    informer.add_handler_with(never.clone(), |_: Event<ConfigMap>| ()).unwrap();
+    informer
+        .add_handler_with(never.clone(), |_: Event<ConfigMap>| ())
+        .unwrap();
     start(&informer).await;
-    informer.add_handler_with(never, |_: Event<ConfigMap>| ()).unwrap();
+    informer
+        .add_handler_with(never, |_: Event<ConfigMap>| ())
+        .unwrap();
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     assert!(matches!(informer.status().state, State::Live));
     informer.shutdown().await;
@@ -76,12 +98,19 @@ async fn resync_periods_out_of_all_measure_do_no_harm() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_added_right_after_the_start_cannot_lower_the_check_period() {
     let server = server_with(&[]);
-    let informer =
-        SharedInformer::<ConfigMap>::builder(server.client()).resync(Duration::from_secs(60)).build().unwrap();
+    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        .resync(Duration::from_secs(60))
+        .build()
+        .unwrap();
     informer.start().unwrap();
     let often = HandlerOptions::default().resync(Some(Duration::from_secs(1)));
-    informer.add_handler_with(often, |_: Event<ConfigMap>| ()).unwrap();
-    assert_eq!(informer.status().handlers[0].resync, Some(Duration::from_secs(60)));
+    informer
+        .add_handler_with(often, |_: Event<ConfigMap>| ())
+        .unwrap();
+    assert_eq!(
+        informer.status().handlers[0].resync,
+        Some(Duration::from_secs(60))
+    );
     informer.shutdown().await;
 }
 
@@ -89,7 +118,9 @@ async fn a_handler_added_right_after_the_start_cannot_lower_the_check_period() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_stays_visible_while_it_is_tried_again() {
     let server = server_with(&["a"]);
-    let rule = server.faults().add(Rule::new(Fault::Forbidden).resource("configmaps"));
+    let rule = server
+        .faults()
+        .add(Rule::new(Fault::Forbidden).resource("configmaps"));
     let informer = informer_of(&server);
     informer.start().unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -225,5 +225,8 @@ async fn a_list_that_gives_the_same_continue_token_twice_is_refused() {
     rig.server.list().await.page_before("10", "C1", &["a@1"]);
     settle().await;
     let state = rig.informer.status().state;
-    assert!(matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("twice")), "{state}");
+    assert!(
+        matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("twice")),
+        "{state}"
+    );
 }

@@ -90,7 +90,13 @@ impl DeltaFifo {
                 intake: intake.fork(),
             })
             .collect();
-        (senders, DeltaReceiver { queue, transform_failures })
+        (
+            senders,
+            DeltaReceiver {
+                queue,
+                transform_failures,
+            },
+        )
     }
 }
 

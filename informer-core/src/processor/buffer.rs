@@ -209,7 +209,13 @@ impl<K: Object> Buffer<K> {
 fn is_news<K>(event: &Event<K>) -> bool {
     !matches!(
         event,
-        Event::Added { origin: Origin::Initial, .. } | Event::Updated { cause: UpdateCause::Resync, .. }
+        Event::Added {
+            origin: Origin::Initial,
+            ..
+        } | Event::Updated {
+            cause: UpdateCause::Resync,
+            ..
+        }
     )
 }
 

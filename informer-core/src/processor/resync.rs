@@ -188,7 +188,12 @@ mod tests {
     #[test]
     fn a_period_meant_as_never_is_a_year() {
         let year = Some(MAXIMUM);
-        check(Some(Duration::MAX), &[Some(Duration::MAX)], &[Some(Duration::MAX)], (year, &[year, year]));
+        check(
+            Some(Duration::MAX),
+            &[Some(Duration::MAX)],
+            &[Some(Duration::MAX)],
+            (year, &[year, year]),
+        );
     }
 
     /// Upstream: TestListenerResyncPeriods, the arithmetic of it.

@@ -27,9 +27,7 @@ impl<K: Object> Reflector<K> {
         };
         let state = builder.finish(version.clone(), rewind);
         let coverage = Coverage::of(state.unreadable);
-        self.queue
-            .replace_all(state)
-            .await?;
+        self.queue.replace_all(state).await?;
         self.memory.listed(version.clone(), coverage);
         self.reporter.listed(&version);
         Ok(Next {

@@ -139,7 +139,11 @@ pub(super) enum Coverage {
 
 impl Coverage {
     pub(super) fn of(unreadable: usize) -> Self {
-        if unreadable == 0 { Self::Whole } else { Self::Partial }
+        if unreadable == 0 {
+            Self::Whole
+        } else {
+            Self::Partial
+        }
     }
 }
 
@@ -353,7 +357,9 @@ impl Memory {
             }
             EndReason::WentBack => {
                 self.continuity = Continuity::Lost;
-                self.again(SourceError::Protocol("a bookmark was older than what was already seen".to_owned()))
+                self.again(SourceError::Protocol(
+                    "a bookmark was older than what was already seen".to_owned(),
+                ))
             }
             EndReason::Failed(error) if error.is_forbidden() || error.is_not_found() => self.refused(error),
             EndReason::Failed(error) if error.is_expired() || is_storage_read_error(&error) => {

@@ -119,7 +119,9 @@ impl<K: Object> Reflector<K> {
             }
             WatchEvent::Bookmark { version, .. } => {
                 if let Some(version) = &version {
-                    if order == Order::ByVersion && self.memory.last().is_some_and(|last| version.is_older_than(last)) {
+                    if order == Order::ByVersion
+                        && self.memory.last().is_some_and(|last| version.is_older_than(last))
+                    {
                         return Ok(Flow::End(EndReason::WentBack));
                     }
                     self.queue.bookmark(version.clone()).await?;

@@ -75,10 +75,16 @@ impl FreshnessCell {
         let resource = self.resource.get().map_or("", String::as_str);
         match self.get() {
             Freshness::Final => {
-                tracing::warn!(resource, "read from the cache of an informer that has stopped: the answer is its last state");
+                tracing::warn!(
+                    resource,
+                    "read from the cache of an informer that has stopped: the answer is its last state"
+                );
             }
             _ => {
-                tracing::warn!(resource, "read from a cache before its first list was complete: wait for `synced` first");
+                tracing::warn!(
+                    resource,
+                    "read from a cache before its first list was complete: wait for `synced` first"
+                );
             }
         }
     }

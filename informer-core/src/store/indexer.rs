@@ -168,7 +168,9 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// How each index fares, in the order they were added.
     pub fn index_status(&self) -> Vec<IndexStatus> {
-        self.shared.peek().indexes
+        self.shared
+            .peek()
+            .indexes
             .iter()
             .map(|index| index.status())
             .collect()

@@ -11,7 +11,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::script::{Answer, End, Script, item, list_at, status};
 use super::support::{
-    Recorder, config_map, config_map_with, informer_of, lose_history, names, replay, settled, start, value, version,
+    Recorder, config_map, config_map_with, informer_of, lose_history, names, replay, settled, start, value,
+    version,
 };
 
 #[tokio::test(start_paused = true)]
@@ -24,7 +25,10 @@ async fn i03_what_a_relist_misses_is_deleted_and_told() {
     let heard = Recorder::default();
     let registration = informer.add_handler(heard.handler()).unwrap();
     start(&informer, &registration).await;
-    assert_eq!(heard.take(), ["add(initial) a", "add(initial) b", "add(initial) c"]);
+    assert_eq!(
+        heard.take(),
+        ["add(initial) a", "add(initial) b", "add(initial) c"]
+    );
 
     lose_history(&server, || {
         server.delete(&config_map("b")).unwrap();
@@ -45,7 +49,12 @@ async fn i03_every_handler_that_heard_the_add_hears_the_delete() {
     let registration = informer.add_handler(early.handler()).unwrap();
     start(&informer, &registration).await;
     let late = Recorder::default();
-    informer.add_handler(late.handler()).unwrap().synced().await.unwrap();
+    informer
+        .add_handler(late.handler())
+        .unwrap()
+        .synced()
+        .await
+        .unwrap();
 
     lose_history(&server, || server.delete(&config_map("a")).unwrap());
     settled(&informer, &server).await;
@@ -66,8 +75,10 @@ async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
             Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         ]
     }));
-    let informer =
-        SharedInformer::builder_from_sources(vec![Arc::new(script)]).reflector(quick()).build().unwrap();
+    let informer = SharedInformer::builder_from_sources(vec![Arc::new(script)])
+        .reflector(quick())
+        .build()
+        .unwrap();
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
 
@@ -77,14 +88,24 @@ async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 let snapshot = indexer.snapshot();
-                let versions: BTreeSet<String> =
-                    snapshot.list().iter().map(|object| version(object).to_string()).collect();
-                assert_eq!((snapshot.len(), versions.len()), (20, 1), "a torn read: {versions:?}");
+                let versions: BTreeSet<String> = snapshot
+                    .list()
+                    .iter()
+                    .map(|object| version(object).to_string())
+                    .collect();
+                assert_eq!(
+                    (snapshot.len(), versions.len()),
+                    (20, 1),
+                    "a torn read: {versions:?}"
+                );
             }
         })
     };
     let last = (rounds.end - 1).to_string().as_str().into();
-    informer.wait_until_within(&last, Duration::from_secs(60)).await.unwrap();
+    informer
+        .wait_until_within(&last, Duration::from_secs(60))
+        .await
+        .unwrap();
     stop.store(true, Ordering::Relaxed);
     reader.join().expect("no reader saw a mix");
     informer.shutdown().await;
@@ -103,16 +124,23 @@ fn quick() -> informer_core::ReflectorConfig {
 async fn i06_an_index_equals_the_one_computed_from_the_same_snapshot() {
     let server = ApiServer::start();
     let informer = informer_of(&server);
-    let by_value = informer.add_index("value", |object: &ConfigMap| vec![value(object).to_owned()]).unwrap();
+    let by_value = informer
+        .add_index("value", |object: &ConfigMap| vec![value(object).to_owned()])
+        .unwrap();
     informer.start().unwrap();
     informer.synced().await.unwrap();
 
     let mut random = 7_u64;
     for step in 0..200 {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let name = format!("object-{}", (random >> 33) % 12);
         let object = config_map_with(&name, &((random >> 40) % 4).to_string());
-        let exists = server.objects::<ConfigMap>().iter().any(|known| known.metadata.name.as_deref() == Some(&name));
+        let exists = server
+            .objects::<ConfigMap>()
+            .iter()
+            .any(|known| known.metadata.name.as_deref() == Some(&name));
         match (exists, (random >> 50) % 3) {
             (false, _) => drop(server.create(&object).unwrap()),
             (true, 0) => server.delete(&object).unwrap(),
@@ -126,13 +154,23 @@ async fn i06_an_index_equals_the_one_computed_from_the_same_snapshot() {
         let snapshot = informer.indexer().snapshot();
         let mut expected: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for object in snapshot.list() {
-            expected.entry(value(&object).to_owned()).or_default().push(object.metadata.name.clone().unwrap());
+            expected
+                .entry(value(&object).to_owned())
+                .or_default()
+                .push(object.metadata.name.clone().unwrap());
         }
         let view = snapshot.index(&by_value);
-        assert_eq!(view.values(), expected.keys().cloned().collect::<Vec<_>>(), "step {step}");
+        assert_eq!(
+            view.values(),
+            expected.keys().cloned().collect::<Vec<_>>(),
+            "step {step}"
+        );
         for (value, names) in expected {
-            let indexed: Vec<String> =
-                view.get(value.as_str()).iter().map(|object| object.metadata.name.clone().unwrap()).collect();
+            let indexed: Vec<String> = view
+                .get(value.as_str())
+                .iter()
+                .map(|object| object.metadata.name.clone().unwrap())
+                .collect();
             assert_eq!(indexed, names, "step {step}, value {value}");
         }
     }

@@ -8,7 +8,9 @@ use informer_core::{Event, Freshness, SharedInformer, State};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::support::{Recorder, config_map, config_map_with, informer_of, lose_history, names, settled, start, value};
+use super::support::{
+    Recorder, config_map, config_map_with, informer_of, lose_history, names, settled, start, value,
+};
 
 #[tokio::test(start_paused = true)]
 async fn i09_synced_means_that_the_initial_state_is_in_the_store() {
@@ -36,10 +38,17 @@ async fn i09_a_cache_says_whether_it_is_filling_kept_or_left_behind() {
     assert_eq!((indexer.freshness(), indexer.len()), (Freshness::Filling, 0));
     informer.start().unwrap();
     informer.synced().await.unwrap();
-    assert_eq!((indexer.freshness(), informer.status().freshness), (Freshness::Kept, Freshness::Kept));
+    assert_eq!(
+        (indexer.freshness(), informer.status().freshness),
+        (Freshness::Kept, Freshness::Kept)
+    );
     drop(informer);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!((indexer.freshness(), indexer.len()), (Freshness::Final, 1), "it goes on answering");
+    assert_eq!(
+        (indexer.freshness(), indexer.len()),
+        (Freshness::Final, 1),
+        "it goes on answering"
+    );
 }
 
 /// The handler is held inside its last initial call, on a real thread; its registration must not be in sync.
@@ -65,10 +74,18 @@ async fn i09_a_registration_is_synced_only_after_its_handler_returned() {
         entries
     });
     let entries = entries.await.unwrap();
-    assert!(!registration.has_synced(), "the handler is still in its first call");
+    assert!(
+        !registration.has_synced(),
+        "the handler is still in its first call"
+    );
     release.send(()).unwrap();
-    tokio::task::spawn_blocking(move || assert_eq!(entries.recv().unwrap(), "b")).await.unwrap();
-    assert!(!registration.has_synced(), "the handler is still in its last call");
+    tokio::task::spawn_blocking(move || assert_eq!(entries.recv().unwrap(), "b"))
+        .await
+        .unwrap();
+    assert!(
+        !registration.has_synced(),
+        "the handler is still in its last call"
+    );
     release.send(()).unwrap();
     registration.synced().await.unwrap();
     drop(release);
@@ -93,7 +110,10 @@ async fn i09_ten_tasks_waiting_for_sync_all_wake() {
     tokio::task::yield_now().await;
     informer.start().unwrap();
     for waiter in waiters {
-        tokio::time::timeout(Duration::from_secs(60), waiter).await.expect("every waiter wakes").unwrap();
+        tokio::time::timeout(Duration::from_secs(60), waiter)
+            .await
+            .expect("every waiter wakes")
+            .unwrap();
     }
     informer.shutdown().await;
 }
@@ -116,7 +136,10 @@ async fn i14_a_panicking_handler_hurts_only_itself_and_still_syncs() {
         })
         .unwrap();
     informer.start().unwrap();
-    tokio::time::timeout(Duration::from_secs(60), bad.synced()).await.expect("it still syncs").unwrap();
+    tokio::time::timeout(Duration::from_secs(60), bad.synced())
+        .await
+        .expect("it still syncs")
+        .unwrap();
     server.create(&config_map("c")).unwrap();
     settled(&informer, &server).await;
     assert_eq!(calls.load(Ordering::Relaxed), 3, "it goes on with the next event");
@@ -137,7 +160,9 @@ async fn i14_blocking_handlers_stall_nobody() {
     for _ in 0..4 {
         let (release, gate) = mpsc::channel::<()>();
         gates.push(release);
-        informer.add_handler(move |_: Event<ConfigMap>| while gate.recv().is_ok() {}).unwrap();
+        informer
+            .add_handler(move |_: Event<ConfigMap>| while gate.recv().is_ok() {})
+            .unwrap();
     }
     let good = Recorder::default();
     let registration = informer.add_handler(good.handler()).unwrap();
@@ -146,12 +171,18 @@ async fn i14_blocking_handlers_stall_nobody() {
     for name in ["b", "c"] {
         let made = server.create(&config_map(name)).unwrap();
         let version = made.metadata.resource_version.as_deref().unwrap().into();
-        informer.wait_until_within(&version, Duration::from_secs(60)).await.unwrap();
+        informer
+            .wait_until_within(&version, Duration::from_secs(60))
+            .await
+            .unwrap();
     }
     while good.events().len() < 3 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let stuck = informer.shutdown_timeout(Duration::from_millis(50)).await.unwrap_err();
+    let stuck = informer
+        .shutdown_timeout(Duration::from_millis(50))
+        .await
+        .unwrap_err();
     assert_eq!(stuck.busy.len(), 4, "the sleepers are named: {stuck}");
     drop(gates);
     informer.shutdown().await;
@@ -170,17 +201,25 @@ async fn i14_a_panicking_index_function_hurts_only_its_index() {
             vec![value(object).to_owned()]
         })
         .unwrap();
-    let exact = informer.add_index("exact", |object: &ConfigMap| vec![value(object).to_owned()]).unwrap();
+    let exact = informer
+        .add_index("exact", |object: &ConfigMap| vec![value(object).to_owned()])
+        .unwrap();
     informer.start().unwrap();
     informer.synced().await.unwrap();
     assert_eq!(names(&informer), ["a", "b"]);
-    assert_eq!((broken.values(), exact.values()), (vec!["b".to_owned()], vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(
+        (broken.values(), exact.values()),
+        (vec!["b".to_owned()], vec!["a".to_owned(), "b".to_owned()])
+    );
     informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
-    for watch_list in [informer_core::InitialState::WatchList, informer_core::InitialState::List] {
+    for watch_list in [
+        informer_core::InitialState::WatchList,
+        informer_core::InitialState::List,
+    ] {
         let server = ApiServer::start();
         for name in ["a", "b"] {
             server.create(&config_map_with(name, "")).unwrap();
@@ -193,16 +232,25 @@ async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
             })
             .build()
             .unwrap();
-        let by_value = informer.add_index("value", |object: &ConfigMap| vec![value(object).to_owned()]).unwrap();
+        let by_value = informer
+            .add_index("value", |object: &ConfigMap| vec![value(object).to_owned()])
+            .unwrap();
         let heard = Recorder::default();
         let registration = informer.add_handler(heard.handler()).unwrap();
         start(&informer, &registration).await;
         server.update(&config_map_with("a", "new")).unwrap();
         settled(&informer, &server).await;
-        lose_history(&server, || drop(server.create(&config_map_with("c", "")).unwrap()));
+        lose_history(&server, || {
+            drop(server.create(&config_map_with("c", "")).unwrap())
+        });
         settled(&informer, &server).await;
 
-        let values: Vec<String> = informer.indexer().list().iter().map(|object| value(object).to_owned()).collect();
+        let values: Vec<String> = informer
+            .indexer()
+            .list()
+            .iter()
+            .map(|object| value(object).to_owned())
+            .collect();
         assert_eq!(values, ["newt", "t", "t"], "{watch_list:?}");
         assert_eq!(by_value.values(), ["newt", "t"]);
         for event in heard.events() {
@@ -227,7 +275,10 @@ async fn i14_a_panicking_transform_hurts_only_its_object() {
     assert_eq!(names(&informer), ["b"]);
     let stale = informer.status().stale;
     assert_eq!(stale.len(), 1);
-    assert!(stale[0].0.name() == "a" && stale[0].1.contains("panicked"), "{stale:?}");
+    assert!(
+        stale[0].0.name() == "a" && stale[0].1.contains("panicked"),
+        "{stale:?}"
+    );
     assert_eq!(informer.status().transform_failures, 1);
     informer.shutdown().await;
 }

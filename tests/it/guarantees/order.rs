@@ -26,7 +26,10 @@ async fn i07_a_handler_hears_changes_in_commit_order() {
     server.update(&config_map_with("a", "2")).unwrap();
     settled(&informer, &server).await;
     replay(&heard.events());
-    assert_eq!(heard.take(), ["add a", "add b", "update a", "delete b", "update a"]);
+    assert_eq!(
+        heard.take(),
+        ["add a", "add b", "update a", "delete b", "update a"]
+    );
     informer.shutdown().await;
 }
 
@@ -45,7 +48,10 @@ async fn i07_the_store_is_never_behind_the_event_in_hand() {
                 _ => stored.is_none_or(|stored| stored >= version(event.object())),
             };
             if !ahead {
-                found.lock().unwrap().push(format!("{event:?} but the store has {:?}", indexer.get(&key).is_some()));
+                found.lock().unwrap().push(format!(
+                    "{event:?} but the store has {:?}",
+                    indexer.get(&key).is_some()
+                ));
             }
         })
         .unwrap();
@@ -80,7 +86,16 @@ async fn i08_a_late_handler_hears_one_snapshot_then_every_change_once() {
     server.update(&config_map_with("a", "1")).unwrap();
     server.delete(&config_map("b")).unwrap();
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["add(initial) a", "add(initial) b", "add(initial) c", "update a", "delete b"]);
+    assert_eq!(
+        heard.take(),
+        [
+            "add(initial) a",
+            "add(initial) b",
+            "add(initial) c",
+            "update a",
+            "delete b"
+        ]
+    );
     informer.shutdown().await;
 }
 
@@ -89,7 +104,9 @@ async fn i08_a_late_handler_hears_one_snapshot_then_every_change_once() {
 async fn i08_handlers_added_while_changes_stream_in_miss_nothing() {
     let server = Arc::new(ApiServer::start());
     for index in 0..50 {
-        server.create(&config_map_with(&format!("object-{index}"), "0")).unwrap();
+        server
+            .create(&config_map_with(&format!("object-{index}"), "0"))
+            .unwrap();
     }
     let informer = informer_of(&server);
     informer.start().unwrap();
@@ -100,7 +117,9 @@ async fn i08_handlers_added_while_changes_stream_in_miss_nothing() {
         tokio::task::spawn_blocking(move || {
             for round in 1..40 {
                 for index in 0..50 {
-                    server.update(&config_map_with(&format!("object-{index}"), &round.to_string())).unwrap();
+                    server
+                        .update(&config_map_with(&format!("object-{index}"), &round.to_string()))
+                        .unwrap();
                 }
             }
         })
@@ -114,12 +133,18 @@ async fn i08_handlers_added_while_changes_stream_in_miss_nothing() {
     }
     writer.await.unwrap();
     let last = ResourceVersion::new(&server.resource_version());
-    informer.wait_until_within(&last, Duration::from_secs(60)).await.unwrap();
+    informer
+        .wait_until_within(&last, Duration::from_secs(60))
+        .await
+        .unwrap();
     quiet(&informer).await;
     for heard in recorders {
         let known = replay(&heard.events());
         assert_eq!(known.len(), 50);
-        assert!(known.values().all(|object| value(object) == "39"), "a handler ended up with an old state");
+        assert!(
+            known.values().all(|object| value(object) == "39"),
+            "a handler ended up with an old state"
+        );
     }
     informer.shutdown().await;
 }
@@ -139,10 +164,18 @@ async fn i11_the_next_watch_starts_at_the_last_version_seen() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     server.close_watches();
     tokio::time::sleep(Duration::from_secs(10)).await;
-    let watches: Vec<String> =
-        server.requests().watches().iter().map(|request| request.resource_version().to_owned()).collect();
+    let watches: Vec<String> = server
+        .requests()
+        .watches()
+        .iter()
+        .map(|request| request.resource_version().to_owned())
+        .collect();
     assert_eq!(watches, [version(&last).to_string()]);
-    assert_eq!(server.requests().lists().len(), 0, "a clean close needs no relist");
+    assert_eq!(
+        server.requests().lists().len(),
+        0,
+        "a clean close needs no relist"
+    );
     assert_eq!(heard.take(), ["add(initial) a", "add b"], "nothing is told twice");
     informer.shutdown().await;
 }
@@ -159,8 +192,16 @@ async fn i13_after_a_wait_no_read_is_older() {
             _ => server.update(&config_map_with("a", &round.to_string())).unwrap(),
         };
         informer.wait_until(&version(&written)).await.unwrap();
-        let read = informer.indexer().get(&"default/a".parse().unwrap()).expect("it was written");
-        assert!(version(&read) >= version(&written), "read {:?} after writing {:?}", version(&read), version(&written));
+        let read = informer
+            .indexer()
+            .get(&"default/a".parse().unwrap())
+            .expect("it was written");
+        assert!(
+            version(&read) >= version(&written),
+            "read {:?} after writing {:?}",
+            version(&read),
+            version(&written)
+        );
     }
     informer.shutdown().await;
 }

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use informer_core::ResourceVersion;
 use informer_core::source::{
-    BookmarkMark, ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, SourceError, Undecodable, WatchEvent,
-    WatchRequest, WatchStream,
+    BookmarkMark, ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, SourceError, Undecodable,
+    WatchEvent, WatchRequest, WatchStream,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -104,11 +104,17 @@ pub(crate) fn item(name: &str, version: &str) -> ListEvent<ConfigMap> {
 }
 
 pub(crate) fn list_at(version: &str) -> ListEvent<ConfigMap> {
-    ListEvent::Metadata(ListMetadata { resource_version: Some(version.into()), ..ListMetadata::default() })
+    ListEvent::Metadata(ListMetadata {
+        resource_version: Some(version.into()),
+        ..ListMetadata::default()
+    })
 }
 
 pub(crate) fn initial_end(version: &str) -> WatchEvent<ConfigMap> {
-    WatchEvent::Bookmark { version: Some(ResourceVersion::new(version)), mark: BookmarkMark::InitialEventsEnd }
+    WatchEvent::Bookmark {
+        version: Some(ResourceVersion::new(version)),
+        mark: BookmarkMark::InitialEventsEnd,
+    }
 }
 
 /// An object that could not be decoded; `None` if not even its name could be read.
@@ -123,6 +129,10 @@ pub(crate) fn garbled(name: Option<&str>, version: &str) -> Undecodable {
 
 /// An error of the server.
 pub(crate) fn status(code: u16, reason: &str) -> SourceError {
-    let status = informer_core::source::ServerStatus { code, reason: reason.into(), ..Default::default() };
+    let status = informer_core::source::ServerStatus {
+        code,
+        reason: reason.into(),
+        ..Default::default()
+    };
     SourceError::Status { status }
 }

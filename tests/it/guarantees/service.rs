@@ -11,7 +11,10 @@ use super::script::{Answer, End, Script, initial_end, item, list_at, object, sta
 use super::support::{Recorder, names, replay, version};
 
 fn informer_over(script: &Script, initial: InitialState) -> SharedInformer<ConfigMap> {
-    SharedInformer::builder_from_sources(vec![Arc::new(script.clone())]).initial_state(initial).build().unwrap()
+    SharedInformer::builder_from_sources(vec![Arc::new(script.clone())])
+        .initial_state(initial)
+        .build()
+        .unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,23 +61,36 @@ async fn i02_the_store_version_never_goes_back_on_a_stale_answer() {
     informer.add_handler(heard.handler()).unwrap();
     informer.start().unwrap();
     informer.synced().await.unwrap();
-    informer.wait_until_within(&"12".into(), Duration::from_secs(60)).await.unwrap();
+    informer
+        .wait_until_within(&"12".into(), Duration::from_secs(60))
+        .await
+        .unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(heard.take(), ["add(initial) a", "update a"], "nothing of the stale answer was told");
+    assert_eq!(
+        heard.take(),
+        ["add(initial) a", "update a"],
+        "nothing of the stale answer was told"
+    );
     assert_eq!(informer.status().scopes[0].counts.rewinds, 0);
     informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
-    let bookmark = |version: &str| WatchEvent::Bookmark { version: Some(version.into()), mark: BookmarkMark::Progress };
+    let bookmark = |version: &str| WatchEvent::Bookmark {
+        version: Some(version.into()),
+        mark: BookmarkMark::Progress,
+    };
     let script = Script::new([
         Answer::List(vec![list_at("10"), item("a", "9")]),
         Answer::Watch(
             vec![
                 bookmark("20"),
                 WatchEvent::Modified(object("a", "25")),
-                WatchEvent::Bookmark { version: None, mark: BookmarkMark::Progress },
+                WatchEvent::Bookmark {
+                    version: None,
+                    mark: BookmarkMark::Progress,
+                },
                 // A bookmark of no version moves nothing, and an older one is no bookmark of this history.
                 bookmark("21"),
             ],
@@ -90,15 +106,24 @@ async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
         .add_handler(move |_: informer_core::Event<ConfigMap>| {
             let snapshot = indexer.snapshot();
             let store = snapshot.resource_version().expect("something was listed");
-            assert!(snapshot.list().iter().all(|object| version(object) <= store), "an object is newer than the store");
+            assert!(
+                snapshot.list().iter().all(|object| version(object) <= store),
+                "an object is newer than the store"
+            );
             versions.lock().unwrap().push(store);
         })
         .unwrap();
     informer.start().unwrap();
-    informer.wait_until_within(&"25".into(), Duration::from_secs(60)).await.unwrap();
+    informer
+        .wait_until_within(&"25".into(), Duration::from_secs(60))
+        .await
+        .unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(informer.last_sync_resource_version(), Some("25".into()));
-    informer.wait_until_within(&"26".into(), Duration::from_secs(60)).await.expect("it looks again, and goes on");
+    informer
+        .wait_until_within(&"26".into(), Duration::from_secs(60))
+        .await
+        .expect("it looks again, and goes on");
     assert!(seen.lock().unwrap().is_sorted(), "{seen:?}");
     assert_eq!(informer.status().handlers[0].panics, 0);
     informer.shutdown().await;
@@ -120,7 +145,16 @@ async fn i01_a_rewind_of_the_server_is_followed_and_reported() {
     informer.start().unwrap();
     informer.synced().await.unwrap();
     tokio::time::sleep(Duration::from_secs(30)).await;
-    assert_eq!(heard.take(), ["add(initial) a", "add(initial) b", "delete(missed) b", "update a", "update a"]);
+    assert_eq!(
+        heard.take(),
+        [
+            "add(initial) a",
+            "add(initial) b",
+            "delete(missed) b",
+            "update a",
+            "update a"
+        ]
+    );
     assert_eq!(informer.status().scopes[0].counts.rewinds, 1);
     assert_eq!(informer.last_sync_resource_version(), Some("6".into()));
     informer.shutdown().await;
@@ -131,7 +165,10 @@ async fn i01_a_rewind_of_the_server_is_followed_and_reported() {
 async fn i04_an_aborted_initial_stream_leaves_no_ghost() {
     let script = Script::new([
         Answer::Watch(
-            vec![WatchEvent::Added(object("a", "1")), WatchEvent::Added(object("ghost", "2"))],
+            vec![
+                WatchEvent::Added(object("a", "1")),
+                WatchEvent::Added(object("ghost", "2")),
+            ],
             End::Failed(SourceError::Transport("reset by peer".into())),
         ),
         Answer::List(vec![list_at("9"), item("a", "1")]),
@@ -175,7 +212,9 @@ async fn i04_what_is_deleted_before_the_end_bookmark_was_never_there() {
 #[tokio::test(start_paused = true)]
 async fn i12_while_everything_fails_requests_are_few_and_then_the_cache_converges() {
     let failures = 4_000;
-    let mut answers: Vec<Answer> = (0..failures).map(|_| Answer::Refuse(status(503, "ServiceUnavailable"))).collect();
+    let mut answers: Vec<Answer> = (0..failures)
+        .map(|_| Answer::Refuse(status(503, "ServiceUnavailable")))
+        .collect();
     answers.push(Answer::List(vec![list_at("5"), item("a", "1")]));
     answers.push(Answer::Watch(vec![], End::Open));
     let script = Script::new(answers);
@@ -187,10 +226,17 @@ async fn i12_while_everything_fails_requests_are_few_and_then_the_cache_converge
     let error = scope.last_error.expect("the last error is shown");
     assert_eq!(error.count, scope.counts.errors);
     // Five waits under 30 s, then 30 to 60 s each.
-    assert!((10..=30).contains(&scope.counts.errors), "{} requests in ten minutes", scope.counts.errors);
+    assert!(
+        (10..=30).contains(&scope.counts.errors),
+        "{} requests in ten minutes",
+        scope.counts.errors
+    );
 
     script.skip_refusals();
-    informer.synced_within(Duration::from_secs(70)).await.expect("one more wait, and it recovers");
+    informer
+        .synced_within(Duration::from_secs(70))
+        .await
+        .expect("one more wait, and it recovers");
     assert_eq!(names(&informer), ["a"]);
     informer.shutdown().await;
 }

@@ -23,17 +23,29 @@ pub(crate) fn config_map(name: &str) -> ConfigMap {
 
 /// A ConfigMap in `default` with one value under `key`.
 pub(crate) fn config_map_with(name: &str, value: &str) -> ConfigMap {
-    ConfigMap { data: Some(BTreeMap::from([("key".into(), value.into())])), ..config_map(name) }
+    ConfigMap {
+        data: Some(BTreeMap::from([("key".into(), value.into())])),
+        ..config_map(name)
+    }
 }
 
 /// The value under `key`.
 pub(crate) fn value(object: &ConfigMap) -> &str {
-    object.data.as_ref().and_then(|data| data.get("key")).map_or("", String::as_str)
+    object
+        .data
+        .as_ref()
+        .and_then(|data| data.get("key"))
+        .map_or("", String::as_str)
 }
 
 /// The names in the cache, in order.
 pub(crate) fn names(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
-    informer.indexer().keys().iter().map(|key| key.name().to_owned()).collect()
+    informer
+        .indexer()
+        .keys()
+        .iter()
+        .map(|key| key.name().to_owned())
+        .collect()
 }
 
 /// An informer over the ConfigMaps of a server, not started.
@@ -57,16 +69,27 @@ impl Recorder {
 
     /// What was heard since the last call.
     pub(crate) fn take(&self) -> Vec<String> {
-        self.0.lock().unwrap().drain(..).map(|event| describe(&event)).collect()
+        self.0
+            .lock()
+            .unwrap()
+            .drain(..)
+            .map(|event| describe(&event))
+            .collect()
     }
 }
 
 pub(crate) fn describe(event: &Event<ConfigMap>) -> String {
     let name = event.key().map(|key| key.name().to_owned()).unwrap_or_default();
     match event {
-        Event::Added { origin: Origin::Initial, .. } => format!("add(initial) {name}"),
+        Event::Added {
+            origin: Origin::Initial,
+            ..
+        } => format!("add(initial) {name}"),
         Event::Added { .. } => format!("add {name}"),
-        Event::Updated { cause: UpdateCause::Resync, .. } => format!("resync {name}"),
+        Event::Updated {
+            cause: UpdateCause::Resync,
+            ..
+        } => format!("resync {name}"),
         Event::Updated { .. } => format!("update {name}"),
         Event::Deleted(Deleted::Observed(_)) => format!("delete {name}"),
         Event::Deleted(Deleted::Missed { .. }) => format!("delete(missed) {name}"),
@@ -76,7 +99,10 @@ pub(crate) fn describe(event: &Event<ConfigMap>) -> String {
 /// Waits until the cache has everything the server has, and every handler has heard it.
 pub(crate) async fn settled(informer: &SharedInformer<ConfigMap>, server: &ApiServer) {
     let version = ResourceVersion::new(&server.resource_version());
-    informer.wait_until_within(&version, Duration::from_secs(600)).await.unwrap();
+    informer
+        .wait_until_within(&version, Duration::from_secs(600))
+        .await
+        .unwrap();
     quiet(informer).await;
 }
 
@@ -115,17 +141,27 @@ pub(crate) fn replay(events: &[Event<ConfigMap>]) -> BTreeMap<String, Arc<Config
         let last = known.get(&key).cloned();
         match event {
             Event::Added { object, .. } => {
-                assert!(last.is_none(), "{event:?} although the handler already knows the object");
+                assert!(
+                    last.is_none(),
+                    "{event:?} although the handler already knows the object"
+                );
                 known.insert(key, object.clone());
             }
             Event::Updated { old, new, .. } => {
-                let last = last.unwrap_or_else(|| panic!("{event:?} of an object the handler never heard of"));
-                assert!(Arc::ptr_eq(&last, old), "{event:?} does not start from what was heard last");
+                let last =
+                    last.unwrap_or_else(|| panic!("{event:?} of an object the handler never heard of"));
+                assert!(
+                    Arc::ptr_eq(&last, old),
+                    "{event:?} does not start from what was heard last"
+                );
                 assert!(version(new) >= version(old), "{event:?} goes back");
                 known.insert(key, new.clone());
             }
             Event::Deleted(_) => {
-                assert!(last.is_some(), "{event:?} of an object the handler never heard of");
+                assert!(
+                    last.is_some(),
+                    "{event:?} of an object the handler never heard of"
+                );
                 known.remove(&key);
             }
         }

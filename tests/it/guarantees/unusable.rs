@@ -24,24 +24,36 @@ async fn play(answers: Vec<Answer>) -> (SharedInformer<ConfigMap>, Vec<String>) 
 }
 
 fn upserted(name: Option<&str>, version: &str) -> WatchEvent<ConfigMap> {
-    WatchEvent::Undecodable { change: ObjectChange::Upserted, object: garbled(name, version) }
+    WatchEvent::Undecodable {
+        change: ObjectChange::Upserted,
+        object: garbled(name, version),
+    }
 }
 
 fn deleted(name: Option<&str>, version: &str) -> WatchEvent<ConfigMap> {
-    WatchEvent::Undecodable { change: ObjectChange::Deleted, object: garbled(name, version) }
+    WatchEvent::Undecodable {
+        change: ObjectChange::Deleted,
+        object: garbled(name, version),
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
     let (informer, heard) = play(vec![
         Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
-        Answer::Watch(vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("b", "7"))], End::Open),
+        Answer::Watch(
+            vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("b", "7"))],
+            End::Open,
+        ),
     ])
     .await;
     assert_eq!(heard, ["add(initial) a", "add(initial) b", "update b"]);
     let status = informer.status();
     assert_eq!(names(&informer), ["a", "b"]);
-    assert_eq!(status.stale.iter().map(|(key, _)| key.name()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(
+        status.stale.iter().map(|(key, _)| key.name()).collect::<Vec<_>>(),
+        ["a"]
+    );
     assert_eq!(status.scopes[0].counts.undecodable, 1);
     informer.shutdown().await;
 }
@@ -50,7 +62,10 @@ async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
 async fn i16_a_good_state_clears_the_mark() {
     let (informer, heard) = play(vec![
         Answer::List(vec![list_at("5"), item("a", "1")]),
-        Answer::Watch(vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("a", "7"))], End::Open),
+        Answer::Watch(
+            vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("a", "7"))],
+            End::Open,
+        ),
     ])
     .await;
     assert_eq!(heard, ["add(initial) a", "update a"]);
@@ -63,7 +78,10 @@ async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
     let (informer, heard) = play(vec![
         Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
-        Answer::List(vec![list_at("9"), ListEvent::Undecodable(garbled(Some("a"), "8"))]),
+        Answer::List(vec![
+            list_at("9"),
+            ListEvent::Undecodable(garbled(Some("a"), "8")),
+        ]),
     ])
     .await;
     assert_eq!(heard, ["add(initial) a", "add(initial) b", "delete(missed) b"]);
@@ -77,11 +95,20 @@ async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
     let (informer, heard) = play(vec![
         Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
-        Answer::List(vec![list_at("9"), item("a", "1"), ListEvent::Undecodable(garbled(None, "8")), item("c", "9")]),
+        Answer::List(vec![
+            list_at("9"),
+            item("a", "1"),
+            ListEvent::Undecodable(garbled(None, "8")),
+            item("c", "9"),
+        ]),
     ])
     .await;
     assert_eq!(heard, ["add(initial) a", "add(initial) b", "add c"]);
-    assert_eq!(names(&informer), ["a", "b", "c"], "b may be the object whose name cannot be read");
+    assert_eq!(
+        names(&informer),
+        ["a", "b", "c"],
+        "b may be the object whose name cannot be read"
+    );
     informer.shutdown().await;
 }
 
@@ -89,7 +116,11 @@ async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch_ends() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("9"), item("a", "1"), ListEvent::Undecodable(garbled(None, "8"))]),
+        Answer::List(vec![
+            list_at("9"),
+            item("a", "1"),
+            ListEvent::Undecodable(garbled(None, "8")),
+        ]),
         Answer::Watch(vec![WatchEvent::Added(object("b", "10"))], End::Closed),
         Answer::List(vec![list_at("12"), item("b", "10")]),
         Answer::Watch(vec![], End::Open),
@@ -106,11 +137,30 @@ async fn i16_an_object_kept_through_a_rewind_hears_of_its_changes() {
         Answer::List(vec![list_at("20"), item("a", "19"), item("b", "20")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::Refuse(status(410, "Expired")),
-        Answer::List(vec![list_at("5"), ListEvent::Undecodable(garbled(Some("a"), "4")), item("b", "3")]),
-        Answer::Watch(vec![WatchEvent::Modified(object("a", "6")), WatchEvent::Deleted(object("b", "7"))], End::Open),
+        Answer::List(vec![
+            list_at("5"),
+            ListEvent::Undecodable(garbled(Some("a"), "4")),
+            item("b", "3"),
+        ]),
+        Answer::Watch(
+            vec![
+                WatchEvent::Modified(object("a", "6")),
+                WatchEvent::Deleted(object("b", "7")),
+            ],
+            End::Open,
+        ),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "add(initial) b", "update b", "update a", "delete b"]);
+    assert_eq!(
+        heard,
+        [
+            "add(initial) a",
+            "add(initial) b",
+            "update b",
+            "update a",
+            "delete b"
+        ]
+    );
     assert!(informer.status().stale.is_empty());
     informer.shutdown().await;
 }
