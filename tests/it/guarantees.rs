@@ -7,5 +7,13 @@ mod handlers;
 mod order;
 mod script;
 mod service;
-mod support;
 mod unusable;
+
+use informer_core::SharedInformer;
+use k8s_openapi::api::core::v1::ConfigMap;
+
+/// The names in the cache, in order.
+fn names(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
+    let keys = informer.indexer().keys();
+    keys.iter().map(|key| key.name().to_owned()).collect()
+}

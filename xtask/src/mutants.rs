@@ -2,7 +2,7 @@
 //!
 //! informer-core has one deliberate fault per guarantee, compiled in under the hidden feature `__mutants` and chosen at run
 //! time by a variable. So the integration tests are built once and run once per fault. The tests of guarantee I3 are those
-//! in the module `guarantees::i03_..`.
+//! whose name begins with it: `i03_..`.
 
 mod outcome;
 

@@ -142,12 +142,12 @@ fn check(error: KubeconfigError, expected: &str) {
 #[test]
 fn errors_say_what_to_do() {
     let io =
-        |kind: std::io::ErrorKind| KubeconfigError::ReadConfig(kind.into(), "/home/me/.kube/config".into());
+        |kind: std::io::ErrorKind| KubeconfigError::ReadConfig(kind.into(), "/somewhere/.kube/config".into());
     check(KubeconfigError::FindPath, "set KUBECONFIG");
     check(io(std::io::ErrorKind::NotFound), "set KUBECONFIG");
     check(
         io(std::io::ErrorKind::PermissionDenied),
-        "the kubeconfig /home/me/.kube/config cannot be used: permission",
+        "the kubeconfig /somewhere/.kube/config cannot be used: permission",
     );
     check(
         KubeconfigError::CurrentContextNotSet,

@@ -1,20 +1,25 @@
 //! `DeltaFifo`: the bounded log of changes, its sender and its receiver.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+mod grouped;
+mod sender;
+
+use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
-use super::intake::{Admitted, Intake, Transform};
-use super::replace::{ReplaceAll, ReplaceBuilder};
-use super::{Batch, Change, Delta, Deltas, Departed, ResyncTicket};
+use super::intake::{Intake, Transform};
+use super::replace::ReplaceAll;
+use super::{Batch, Change, Delta, ResyncTicket};
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::source::{ObjectChange, Undecodable};
 use crate::sync::Mutex;
+
+use grouped::Grouped;
+pub use sender::DeltaSender;
 
 /// The queue between reflectors and controller.
 ///
@@ -243,208 +248,6 @@ impl<K> Queue<K> {
         match self.log.front() {
             Some(Entry::Apply { .. } | Entry::Bookmark { .. }) => self.log.pop_front(),
             _ => None,
-        }
-    }
-}
-
-/// The changes of one batch on their way to being grouped by key.
-struct Grouped<K> {
-    deltas: Vec<Deltas<K>>,
-    places: HashMap<ObjectKey, usize>,
-    versions: Vec<(Scope, ResourceVersion)>,
-}
-
-impl<K> Grouped<K> {
-    fn new() -> Self {
-        Self {
-            deltas: Vec::new(),
-            places: HashMap::new(),
-            versions: Vec::new(),
-        }
-    }
-
-    fn add(&mut self, key: ObjectKey, change: Change<K>) {
-        let Some(&place) = self.places.get(&key) else {
-            self.places.insert(key.clone(), self.deltas.len());
-            self.deltas.push(Deltas {
-                key,
-                changes: vec![change],
-            });
-            return;
-        };
-        let changes = &mut self.deltas[place].changes;
-        // Two deletions in a row are one; the one that carries the object says more.
-        match (changes.last_mut(), &change.delta) {
-            (
-                Some(
-                    last @ Change {
-                        delta: Delta::Deleted(Departed::Observed(_)),
-                        ..
-                    },
-                ),
-                Delta::Deleted(_),
-            ) => last.version = change.version.or(last.version.take()),
-            (
-                Some(
-                    last @ Change {
-                        delta: Delta::Deleted(_),
-                        ..
-                    },
-                ),
-                Delta::Deleted(_),
-            ) => {
-                last.delta = change.delta;
-                last.version = change.version;
-            }
-            _ => changes.push(change),
-        }
-    }
-
-    fn reach(&mut self, scope: Scope, version: ResourceVersion) {
-        match self.versions.iter_mut().find(|(known, _)| *known == scope) {
-            // A stale change behind a newer one does not take back what was reached.
-            Some((_, reached)) if version.is_older_than(reached) => {}
-            Some((_, reached)) => *reached = version,
-            None => self.versions.push((scope, version)),
-        }
-    }
-}
-
-/// The reflector's end: one per scope.
-///
-/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing.
-pub struct DeltaSender<K> {
-    queue: Arc<Mutex<Queue<K>>>,
-    scope: Scope,
-    intake: Intake<K>,
-}
-
-impl<K: Object> DeltaSender<K> {
-    /// The scope this sender speaks for.
-    pub fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    /// An object was added.
-    pub async fn added(&mut self, object: Arc<K>) -> Result<(), Closed> {
-        self.upsert(object, Delta::Added).await
-    }
-
-    /// An object was modified.
-    pub async fn updated(&mut self, object: Arc<K>) -> Result<(), Closed> {
-        self.upsert(object, Delta::Updated).await
-    }
-
-    async fn upsert(&mut self, object: Arc<K>, delta: fn(Arc<K>) -> Delta<K>) -> Result<(), Closed> {
-        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
-            return Ok(());
-        };
-        let delta = object.map_or_else(Delta::Unusable, delta);
-        self.apply(key, version, delta).await
-    }
-
-    /// An object was deleted; this is its last state. It is transformed like any other, because handlers see it. If that
-    /// fails, the last state the cache had is told instead.
-    pub async fn deleted(&mut self, object: Arc<K>) -> Result<(), Closed> {
-        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
-            return Ok(());
-        };
-        let departed = object.map_or(Departed::KeyOnly, Departed::Observed);
-        self.apply(key, version, Delta::Deleted(departed)).await
-    }
-
-    /// Something happened to an object that could not be decoded. Without a readable key nothing can be queued.
-    pub async fn undecodable(&mut self, change: ObjectChange, object: Undecodable) -> Result<(), Closed> {
-        let Some(key) = object.key else { return Ok(()) };
-        let delta = match change {
-            ObjectChange::Upserted => Delta::Unusable(object.reason),
-            ObjectChange::Deleted => Delta::Deleted(Departed::KeyOnly),
-        };
-        self.apply(key, object.version, delta).await
-    }
-
-    async fn apply(
-        &self,
-        key: ObjectKey,
-        version: Option<ResourceVersion>,
-        delta: Delta<K>,
-    ) -> Result<(), Closed> {
-        self.send(Entry::Apply {
-            scope: self.scope.clone(),
-            key,
-            version,
-            delta,
-        })
-        .await
-    }
-
-    /// Starts collecting a whole state of this scope.
-    pub fn begin_replace(&self) -> ReplaceBuilder<K> {
-        ReplaceBuilder::new(self.scope.clone(), self.intake.fork())
-    }
-
-    /// Replaces everything in this scope.
-    pub async fn replace_all(&self, state: ReplaceAll<K>) -> Result<(), Closed> {
-        self.send(Entry::ReplaceAll(state)).await
-    }
-
-    /// Nothing changed in this scope up to this version.
-    pub async fn bookmark(&self, version: ResourceVersion) -> Result<(), Closed> {
-        self.send(Entry::Bookmark {
-            scope: self.scope.clone(),
-            version,
-        })
-        .await
-    }
-
-    /// Asks for every object to be told again.
-    pub async fn sync_all(&self, ticket: ResyncTicket) -> Result<(), Closed> {
-        self.send(Entry::SyncAll(ticket)).await
-    }
-
-    async fn send(&self, entry: Entry<K>) -> Result<(), Closed> {
-        let mut entry = Some(entry);
-        poll_fn(|cx| self.poll_send(cx, &mut entry)).await
-    }
-
-    fn poll_send(&self, cx: &Context<'_>, entry: &mut Option<Entry<K>>) -> Poll<Result<(), Closed>> {
-        let mut queue = self.queue.lock();
-        if queue.closed {
-            return Poll::Ready(Err(Closed));
-        }
-        if entry.as_ref().is_some_and(|entry| !queue.has_room_for(entry)) {
-            if !queue.producers.iter().any(|waker| waker.will_wake(cx.waker())) {
-                queue.producers.push(cx.waker().clone());
-            }
-            return Poll::Pending;
-        }
-        if let Some(entry) = entry.take() {
-            queue.push(entry);
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<K> Clone for DeltaSender<K>
-where
-    K: Object,
-{
-    fn clone(&self) -> Self {
-        self.queue.lock().senders += 1;
-        Self {
-            queue: self.queue.clone(),
-            scope: self.scope.clone(),
-            intake: self.intake.fork(),
-        }
-    }
-}
-
-impl<K> Drop for DeltaSender<K> {
-    fn drop(&mut self) {
-        let mut queue = self.queue.lock();
-        queue.senders -= 1;
-        if queue.senders == 0 {
-            queue.close();
         }
     }
 }

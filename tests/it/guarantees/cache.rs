@@ -9,33 +9,29 @@ use informer_core::{InitialState, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::script::{Answer, End, Script, item, list_at, status};
-use super::support::{
-    Recorder, config_map, config_map_with, informer_of, lose_history, names, replay, settled, start, value,
-    version,
-};
+use crate::support::{Heard, informer_of, item, settled, start, unseen, value, version_of};
+
+use super::names;
+use super::script::{Answer, End, Script, list_at, listed, status};
 
 #[tokio::test(start_paused = true)]
 async fn i03_what_a_relist_misses_is_deleted_and_told() {
     let server = ApiServer::start();
     for name in ["a", "b", "c"] {
-        server.create(&config_map(name)).unwrap();
+        server.create(&item(name, "0")).unwrap();
     }
     let informer = informer_of(&server);
-    let heard = Recorder::default();
-    let registration = informer.add_handler(heard.handler()).unwrap();
-    start(&informer, &registration).await;
-    assert_eq!(
-        heard.take(),
-        ["add(initial) a", "add(initial) b", "add(initial) c"]
-    );
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    start(&informer).await;
+    assert_eq!(heard.take(), ["initial a", "initial b", "initial c"]);
 
-    lose_history(&server, || {
-        server.delete(&config_map("b")).unwrap();
-        server.create(&config_map("d")).unwrap();
+    unseen(&server, || {
+        server.delete(&item("b", "0")).unwrap();
+        server.create(&item("d", "0")).unwrap();
     });
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["delete(missed) b", "add d"]);
+    assert_eq!(heard.take(), ["missed b", "add d"]);
     assert_eq!(names(&informer), ["a", "c", "d"]);
     informer.shutdown().await;
 }
@@ -43,12 +39,12 @@ async fn i03_what_a_relist_misses_is_deleted_and_told() {
 #[tokio::test(start_paused = true)]
 async fn i03_every_handler_that_heard_the_add_hears_the_delete() {
     let server = ApiServer::start();
-    server.create(&config_map("a")).unwrap();
+    server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
-    let early = Recorder::default();
-    let registration = informer.add_handler(early.handler()).unwrap();
-    start(&informer, &registration).await;
-    let late = Recorder::default();
+    let early = Heard::new();
+    early.add_to(&informer);
+    start(&informer).await;
+    let late = Heard::new();
     informer
         .add_handler(late.handler())
         .unwrap()
@@ -56,10 +52,10 @@ async fn i03_every_handler_that_heard_the_add_hears_the_delete() {
         .await
         .unwrap();
 
-    lose_history(&server, || server.delete(&config_map("a")).unwrap());
+    unseen(&server, || server.delete(&item("a", "0")).unwrap());
     settled(&informer, &server).await;
-    assert_eq!(early.take(), ["add(initial) a", "delete(missed) a"]);
-    assert_eq!(late.take(), ["add(initial) a", "delete(missed) a"]);
+    assert_eq!(early.take(), ["initial a", "missed a"]);
+    assert_eq!(late.take(), ["initial a", "missed a"]);
     informer.shutdown().await;
 }
 
@@ -69,7 +65,7 @@ async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
     let rounds = 1..40_u32;
     let script = Script::new(rounds.clone().flat_map(|round| {
         let version = round.to_string();
-        let items = (0..20).map(|index| item(&format!("object-{index}"), &version));
+        let items = (0..20).map(|index| listed(&format!("object-{index}"), &version));
         [
             Answer::List(std::iter::once(list_at(&version)).chain(items).collect()),
             Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
@@ -91,7 +87,7 @@ async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
                 let versions: BTreeSet<String> = snapshot
                     .list()
                     .iter()
-                    .map(|object| version(object).to_string())
+                    .map(|object| version_of(object.as_ref()).to_string())
                     .collect();
                 assert_eq!(
                     (snapshot.len(), versions.len()),
@@ -136,7 +132,7 @@ async fn i06_an_index_equals_the_one_computed_from_the_same_snapshot() {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let name = format!("object-{}", (random >> 33) % 12);
-        let object = config_map_with(&name, &((random >> 40) % 4).to_string());
+        let object = item(&name, &((random >> 40) % 4).to_string());
         let exists = server
             .objects::<ConfigMap>()
             .iter()
@@ -147,7 +143,7 @@ async fn i06_an_index_equals_the_one_computed_from_the_same_snapshot() {
             (true, _) => drop(server.update(&object).unwrap()),
         }
         if step % 17 == 0 {
-            lose_history(&server, || ());
+            unseen(&server, || ());
         }
         settled(&informer, &server).await;
 
@@ -180,19 +176,18 @@ async fn i06_an_index_equals_the_one_computed_from_the_same_snapshot() {
 #[tokio::test(start_paused = true)]
 async fn i10_an_object_recreated_under_its_name_is_a_delete_and_an_add() {
     let server = ApiServer::start();
-    server.create(&config_map("a")).unwrap();
+    server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
-    let heard = Recorder::default();
-    let registration = informer.add_handler(heard.handler()).unwrap();
-    start(&informer, &registration).await;
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    start(&informer).await;
     heard.take();
 
-    lose_history(&server, || {
-        server.delete(&config_map("a")).unwrap();
-        server.create(&config_map("a")).unwrap();
+    unseen(&server, || {
+        server.delete(&item("a", "0")).unwrap();
+        server.create(&item("a", "0")).unwrap();
     });
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["delete(missed) a", "add a"]);
-    replay(&heard.events());
+    assert_eq!(heard.take(), ["missed a", "add a"]);
     informer.shutdown().await;
 }

@@ -8,15 +8,15 @@ use informer_core::{Event, Freshness, SharedInformer, State};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::support::{
-    Recorder, config_map, config_map_with, informer_of, lose_history, names, settled, start, value,
-};
+use crate::support::{Heard, informer_of, item, settled, start, unseen, value};
+
+use super::names;
 
 #[tokio::test(start_paused = true)]
 async fn i09_synced_means_that_the_initial_state_is_in_the_store() {
     let server = ApiServer::start();
     for index in 0..25 {
-        server.create(&config_map(&format!("object-{index:02}"))).unwrap();
+        server.create(&item(&format!("object-{index:02}"), "0")).unwrap();
     }
     let informer = informer_of(&server);
     assert!(!informer.has_synced());
@@ -32,7 +32,7 @@ async fn i09_synced_means_that_the_initial_state_is_in_the_store() {
 #[tokio::test(start_paused = true)]
 async fn i09_a_cache_says_whether_it_is_filling_kept_or_left_behind() {
     let server = ApiServer::start();
-    server.create(&config_map("a")).unwrap();
+    server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
     let indexer = informer.indexer();
     assert_eq!((indexer.freshness(), indexer.len()), (Freshness::Filling, 0));
@@ -56,7 +56,7 @@ async fn i09_a_cache_says_whether_it_is_filling_kept_or_left_behind() {
 async fn i09_a_registration_is_synced_only_after_its_handler_returned() {
     let server = ApiServer::start();
     for name in ["a", "b"] {
-        server.create(&config_map(name)).unwrap();
+        server.create(&item(name, "0")).unwrap();
     }
     let informer = informer_of(&server);
     let (entered, entries) = mpsc::channel();
@@ -95,7 +95,7 @@ async fn i09_a_registration_is_synced_only_after_its_handler_returned() {
 #[tokio::test(start_paused = true)]
 async fn i09_ten_tasks_waiting_for_sync_all_wake() {
     let server = ApiServer::start();
-    server.create(&config_map("a")).unwrap();
+    server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
     let registration = informer.add_handler(|_: Event<ConfigMap>| ()).unwrap();
     let waiters: Vec<_> = (0..10)
@@ -122,10 +122,10 @@ async fn i09_ten_tasks_waiting_for_sync_all_wake() {
 async fn i14_a_panicking_handler_hurts_only_itself_and_still_syncs() {
     let server = ApiServer::start();
     for name in ["a", "b"] {
-        server.create(&config_map(name)).unwrap();
+        server.create(&item(name, "0")).unwrap();
     }
     let informer = informer_of(&server);
-    let good = Recorder::default();
+    let good = Heard::new();
     informer.add_handler(good.handler()).unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
@@ -140,10 +140,10 @@ async fn i14_a_panicking_handler_hurts_only_itself_and_still_syncs() {
         .await
         .expect("it still syncs")
         .unwrap();
-    server.create(&config_map("c")).unwrap();
+    server.create(&item("c", "0")).unwrap();
     settled(&informer, &server).await;
     assert_eq!(calls.load(Ordering::Relaxed), 3, "it goes on with the next event");
-    assert_eq!(good.take(), ["add(initial) a", "add(initial) b", "add c"]);
+    assert_eq!(good.take(), ["initial a", "initial b", "add c"]);
     let status = bad.status();
     assert_eq!(status.panics, 1);
     assert!(status.last_panic.unwrap().contains("cannot bear"));
@@ -154,7 +154,7 @@ async fn i14_a_panicking_handler_hurts_only_itself_and_still_syncs() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i14_blocking_handlers_stall_nobody() {
     let server = ApiServer::start();
-    server.create(&config_map("a")).unwrap();
+    server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
     let mut gates = Vec::new();
     for _ in 0..4 {
@@ -164,12 +164,12 @@ async fn i14_blocking_handlers_stall_nobody() {
             .add_handler(move |_: Event<ConfigMap>| while gate.recv().is_ok() {})
             .unwrap();
     }
-    let good = Recorder::default();
+    let good = Heard::new();
     let registration = informer.add_handler(good.handler()).unwrap();
     informer.start().unwrap();
     registration.synced().await.unwrap();
     for name in ["b", "c"] {
-        let made = server.create(&config_map(name)).unwrap();
+        let made = server.create(&item(name, "0")).unwrap();
         let version = made.metadata.resource_version.as_deref().unwrap().into();
         informer
             .wait_until_within(&version, Duration::from_secs(60))
@@ -192,7 +192,7 @@ async fn i14_blocking_handlers_stall_nobody() {
 async fn i14_a_panicking_index_function_hurts_only_its_index() {
     let server = ApiServer::start();
     for name in ["a", "b"] {
-        server.create(&config_map_with(name, name)).unwrap();
+        server.create(&item(name, name)).unwrap();
     }
     let informer = informer_of(&server);
     let broken = informer
@@ -222,27 +222,25 @@ async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
     ] {
         let server = ApiServer::start();
         for name in ["a", "b"] {
-            server.create(&config_map_with(name, "")).unwrap();
+            server.create(&item(name, "")).unwrap();
         }
         let informer = SharedInformer::<ConfigMap>::builder(server.client())
             .initial_state(watch_list)
             .transform(|object| {
                 let data = object.data.get_or_insert_default();
-                data.entry("key".into()).or_default().push('t');
+                data.entry("value".into()).or_default().push('t');
             })
             .build()
             .unwrap();
         let by_value = informer
             .add_index("value", |object: &ConfigMap| vec![value(object).to_owned()])
             .unwrap();
-        let heard = Recorder::default();
-        let registration = informer.add_handler(heard.handler()).unwrap();
-        start(&informer, &registration).await;
-        server.update(&config_map_with("a", "new")).unwrap();
+        let heard = Heard::new();
+        heard.add_to(&informer);
+        start(&informer).await;
+        server.update(&item("a", "new")).unwrap();
         settled(&informer, &server).await;
-        lose_history(&server, || {
-            drop(server.create(&config_map_with("c", "")).unwrap())
-        });
+        unseen(&server, || drop(server.create(&item("c", "")).unwrap()));
         settled(&informer, &server).await;
 
         let values: Vec<String> = informer
@@ -264,7 +262,7 @@ async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
 async fn i14_a_panicking_transform_hurts_only_its_object() {
     let server = ApiServer::start();
     for name in ["a", "b"] {
-        server.create(&config_map(name)).unwrap();
+        server.create(&item(name, "0")).unwrap();
     }
     let informer = SharedInformer::<ConfigMap>::builder(server.client())
         .transform(|object| assert!(object.metadata.name.as_deref() != Some("a"), "no `a` here"))

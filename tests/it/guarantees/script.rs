@@ -12,6 +12,8 @@ use informer_core::source::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 
+use crate::support::item;
+
 /// The answer to one request, whatever the request is.
 pub(crate) enum Answer {
     /// These events, then the end.
@@ -93,13 +95,13 @@ impl ListWatch<ConfigMap> for Script {
 
 /// The object of a name at a version, with a UID of its name.
 pub(crate) fn object(name: &str, version: &str) -> Arc<ConfigMap> {
-    let mut object = super::support::config_map(name);
+    let mut object = item(name, "0");
     object.metadata.resource_version = Some(version.into());
     object.metadata.uid = Some(format!("uid-{name}"));
     Arc::new(object)
 }
 
-pub(crate) fn item(name: &str, version: &str) -> ListEvent<ConfigMap> {
+pub(crate) fn listed(name: &str, version: &str) -> ListEvent<ConfigMap> {
     ListEvent::Item(object(name, version))
 }
 

@@ -6,8 +6,10 @@ use informer_core::source::{ListEvent, ObjectChange, WatchEvent};
 use informer_core::{InitialState, SharedInformer};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::script::{Answer, End, Script, garbled, item, list_at, object, status};
-use super::support::{Recorder, names};
+use crate::support::Heard;
+
+use super::names;
+use super::script::{Answer, End, Script, garbled, list_at, listed, object, status};
 
 /// Runs a script by LIST and WATCH and gives the informer, with what a handler heard, once the script has been played.
 async fn play(answers: Vec<Answer>) -> (SharedInformer<ConfigMap>, Vec<String>) {
@@ -15,7 +17,7 @@ async fn play(answers: Vec<Answer>) -> (SharedInformer<ConfigMap>, Vec<String>) 
         .initial_state(InitialState::List)
         .build()
         .unwrap();
-    let heard = Recorder::default();
+    let heard = Heard::new();
     informer.add_handler(heard.handler()).unwrap();
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
@@ -40,14 +42,14 @@ fn deleted(name: Option<&str>, version: &str) -> WatchEvent<ConfigMap> {
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(
             vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("b", "7"))],
             End::Open,
         ),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "add(initial) b", "update b"]);
+    assert_eq!(heard, ["initial a", "initial b", "update b"]);
     let status = informer.status();
     assert_eq!(names(&informer), ["a", "b"]);
     assert_eq!(
@@ -61,14 +63,14 @@ async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
 #[tokio::test(start_paused = true)]
 async fn i16_a_good_state_clears_the_mark() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("5"), item("a", "1")]),
+        Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(
             vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("a", "7"))],
             End::Open,
         ),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "update a"]);
+    assert_eq!(heard, ["initial a", "update a"]);
     assert!(informer.status().stale.is_empty());
     informer.shutdown().await;
 }
@@ -76,7 +78,7 @@ async fn i16_a_good_state_clears_the_mark() {
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![
             list_at("9"),
@@ -84,7 +86,7 @@ async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
         ]),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "add(initial) b", "delete(missed) b"]);
+    assert_eq!(heard, ["initial a", "initial b", "missed b"]);
     assert_eq!(names(&informer), ["a"]);
     assert_eq!(informer.status().stale.len(), 1);
     informer.shutdown().await;
@@ -93,17 +95,17 @@ async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
 #[tokio::test(start_paused = true)]
 async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![
             list_at("9"),
-            item("a", "1"),
+            listed("a", "1"),
             ListEvent::Undecodable(garbled(None, "8")),
-            item("c", "9"),
+            listed("c", "9"),
         ]),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "add(initial) b", "add c"]);
+    assert_eq!(heard, ["initial a", "initial b", "add c"]);
     assert_eq!(
         names(&informer),
         ["a", "b", "c"],
@@ -118,15 +120,15 @@ async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch
     let (informer, heard) = play(vec![
         Answer::List(vec![
             list_at("9"),
-            item("a", "1"),
+            listed("a", "1"),
             ListEvent::Undecodable(garbled(None, "8")),
         ]),
         Answer::Watch(vec![WatchEvent::Added(object("b", "10"))], End::Closed),
-        Answer::List(vec![list_at("12"), item("b", "10")]),
+        Answer::List(vec![list_at("12"), listed("b", "10")]),
         Answer::Watch(vec![], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "add b", "delete(missed) a"]);
+    assert_eq!(heard, ["initial a", "add b", "missed a"]);
     informer.shutdown().await;
 }
 
@@ -134,13 +136,13 @@ async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch
 #[tokio::test(start_paused = true)]
 async fn i16_an_object_kept_through_a_rewind_hears_of_its_changes() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("20"), item("a", "19"), item("b", "20")]),
+        Answer::List(vec![list_at("20"), listed("a", "19"), listed("b", "20")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::Refuse(status(410, "Expired")),
         Answer::List(vec![
             list_at("5"),
             ListEvent::Undecodable(garbled(Some("a"), "4")),
-            item("b", "3"),
+            listed("b", "3"),
         ]),
         Answer::Watch(
             vec![
@@ -153,13 +155,7 @@ async fn i16_an_object_kept_through_a_rewind_hears_of_its_changes() {
     .await;
     assert_eq!(
         heard,
-        [
-            "add(initial) a",
-            "add(initial) b",
-            "update b",
-            "update a",
-            "delete b"
-        ]
+        ["initial a", "initial b", "update b", "update a", "delete b"]
     );
     assert!(informer.status().stale.is_empty());
     informer.shutdown().await;
@@ -168,11 +164,11 @@ async fn i16_an_object_kept_through_a_rewind_hears_of_its_changes() {
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_deletion_is_a_deletion() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![deleted(Some("a"), "6")], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "add(initial) b", "delete(missed) a"]);
+    assert_eq!(heard, ["initial a", "initial b", "missed a"]);
     assert_eq!(names(&informer), ["b"]);
     informer.shutdown().await;
 }
@@ -180,11 +176,11 @@ async fn i16_an_undecodable_deletion_is_a_deletion() {
 #[tokio::test(start_paused = true)]
 async fn i16_a_deletion_whose_key_cannot_be_read_is_found_by_a_relist() {
     let (informer, heard) = play(vec![
-        Answer::List(vec![list_at("5"), item("a", "1"), item("b", "2")]),
+        Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![deleted(None, "6")], End::Open),
-        Answer::List(vec![list_at("6"), item("b", "2")]),
+        Answer::List(vec![list_at("6"), listed("b", "2")]),
     ])
     .await;
-    assert_eq!(heard, ["add(initial) a", "add(initial) b", "delete(missed) a"]);
+    assert_eq!(heard, ["initial a", "initial b", "missed a"]);
     informer.shutdown().await;
 }

@@ -1,13 +1,17 @@
 //! Random senders and pops against a naive log: what comes out is what went in, cut into prefixes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::pin;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use proptest::prelude::*;
 
+use std::task::Context;
+
 use super::*;
 use crate::delta::Rewind;
+use crate::delta::{Deltas, Departed};
+use crate::source::{ObjectChange, Undecodable};
 
 const NAMESPACES: [&str; 2] = ["x", "y"];
 const NAMES: [&str; 3] = ["a", "b", "c"];

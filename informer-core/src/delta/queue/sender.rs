@@ -1,0 +1,155 @@
+//! The reflectors' end of the queue: takes each object in once, and waits while the queue is full.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::{Closed, Entry, Queue};
+use crate::delta::intake::{Admitted, Intake};
+use crate::delta::replace::{ReplaceAll, ReplaceBuilder};
+use crate::delta::{Delta, Departed, ResyncTicket};
+use crate::key::ObjectKey;
+use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
+use crate::source::{ObjectChange, Undecodable};
+use crate::sync::Mutex;
+
+/// The reflector's end: one per scope.
+///
+/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing.
+pub struct DeltaSender<K> {
+    pub(super) queue: Arc<Mutex<Queue<K>>>,
+    pub(super) scope: Scope,
+    pub(super) intake: Intake<K>,
+}
+
+impl<K: Object> DeltaSender<K> {
+    /// The scope this sender speaks for.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// An object was added.
+    pub async fn added(&mut self, object: Arc<K>) -> Result<(), Closed> {
+        self.upsert(object, Delta::Added).await
+    }
+
+    /// An object was modified.
+    pub async fn updated(&mut self, object: Arc<K>) -> Result<(), Closed> {
+        self.upsert(object, Delta::Updated).await
+    }
+
+    async fn upsert(&mut self, object: Arc<K>, delta: fn(Arc<K>) -> Delta<K>) -> Result<(), Closed> {
+        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
+            return Ok(());
+        };
+        let delta = object.map_or_else(Delta::Unusable, delta);
+        self.apply(key, version, delta).await
+    }
+
+    /// An object was deleted; this is its last state. It is transformed like any other, because handlers see it. If that
+    /// fails, the last state the cache had is told instead.
+    pub async fn deleted(&mut self, object: Arc<K>) -> Result<(), Closed> {
+        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
+            return Ok(());
+        };
+        let departed = object.map_or(Departed::KeyOnly, Departed::Observed);
+        self.apply(key, version, Delta::Deleted(departed)).await
+    }
+
+    /// Something happened to an object that could not be decoded. Without a readable key nothing can be queued.
+    pub async fn undecodable(&mut self, change: ObjectChange, object: Undecodable) -> Result<(), Closed> {
+        let Some(key) = object.key else { return Ok(()) };
+        let delta = match change {
+            ObjectChange::Upserted => Delta::Unusable(object.reason),
+            ObjectChange::Deleted => Delta::Deleted(Departed::KeyOnly),
+        };
+        self.apply(key, object.version, delta).await
+    }
+
+    async fn apply(
+        &self,
+        key: ObjectKey,
+        version: Option<ResourceVersion>,
+        delta: Delta<K>,
+    ) -> Result<(), Closed> {
+        self.send(Entry::Apply {
+            scope: self.scope.clone(),
+            key,
+            version,
+            delta,
+        })
+        .await
+    }
+
+    /// Starts collecting a whole state of this scope.
+    pub fn begin_replace(&self) -> ReplaceBuilder<K> {
+        ReplaceBuilder::new(self.scope.clone(), self.intake.fork())
+    }
+
+    /// Replaces everything in this scope.
+    pub async fn replace_all(&self, state: ReplaceAll<K>) -> Result<(), Closed> {
+        self.send(Entry::ReplaceAll(state)).await
+    }
+
+    /// Nothing changed in this scope up to this version.
+    pub async fn bookmark(&self, version: ResourceVersion) -> Result<(), Closed> {
+        self.send(Entry::Bookmark {
+            scope: self.scope.clone(),
+            version,
+        })
+        .await
+    }
+
+    /// Asks for every object to be told again.
+    pub async fn sync_all(&self, ticket: ResyncTicket) -> Result<(), Closed> {
+        self.send(Entry::SyncAll(ticket)).await
+    }
+
+    async fn send(&self, entry: Entry<K>) -> Result<(), Closed> {
+        let mut entry = Some(entry);
+        poll_fn(|cx| self.poll_send(cx, &mut entry)).await
+    }
+
+    fn poll_send(&self, cx: &Context<'_>, entry: &mut Option<Entry<K>>) -> Poll<Result<(), Closed>> {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Poll::Ready(Err(Closed));
+        }
+        if entry.as_ref().is_some_and(|entry| !queue.has_room_for(entry)) {
+            if !queue.producers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                queue.producers.push(cx.waker().clone());
+            }
+            return Poll::Pending;
+        }
+        if let Some(entry) = entry.take() {
+            queue.push(entry);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<K> Clone for DeltaSender<K>
+where
+    K: Object,
+{
+    fn clone(&self) -> Self {
+        self.queue.lock().senders += 1;
+        Self {
+            queue: self.queue.clone(),
+            scope: self.scope.clone(),
+            intake: self.intake.fork(),
+        }
+    }
+}
+
+impl<K> Drop for DeltaSender<K> {
+    fn drop(&mut self) {
+        let mut queue = self.queue.lock();
+        queue.senders -= 1;
+        if queue.senders == 0 {
+            queue.close();
+        }
+    }
+}
