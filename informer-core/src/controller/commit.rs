@@ -8,10 +8,10 @@ use crate::handler::{Deleted, Event, Origin, UpdateCause};
 use crate::key::ObjectKey;
 use crate::mutant;
 use crate::object::{Object, is_same_object};
-use crate::processor::Audience;
+use crate::processor::{Audience, Distribution};
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::store::{Missing, Outcome, Replaced};
+use crate::store::{Missing, Outcome, Replaced, Replacement};
 
 impl<K: Object> Core<K> {
     pub(super) fn commit_changes(&mut self, deltas: Vec<Deltas<K>>, versions: &[(Scope, ResourceVersion)]) {
@@ -22,43 +22,14 @@ impl<K: Object> Core<K> {
             let before = commit.get(&key);
             // An object newer than the store was kept through a rewind of the server, because a list could not be read in
             // full; whatever the server says of it now is right.
-            let mut left_over = is_older(commit.versions().of_key(&key), before.as_deref());
-            let mut current = before.clone();
-            let mut trouble: Option<String> = None;
-            for Change {
-                arrival,
-                version,
-                delta,
-            } in changes
-            {
-                if !left_over && is_older(version.as_ref(), current.as_deref()) && !mutant::is("I1") {
-                    stale += 1;
-                    continue;
-                }
-                left_over = false;
-                match delta {
-                    // The same state again says nothing new, and what handlers heard of it stays the old side of
-                    // the next update.
-                    Delta::Added(object) | Delta::Updated(object)
-                        if current
-                            .as_deref()
-                            .is_some_and(|current| is_unchanged(current, &object)) => {}
-                    Delta::Added(object) | Delta::Updated(object) => {
-                        trouble = None;
-                        let told = tell_upsert(&key, current.as_ref(), &object, Origin::Live);
-                        events.extend(told.into_iter().map(|event| (arrival, event)));
-                        current = Some(object);
-                    }
-                    Delta::Deleted(departed) => {
-                        trouble = None;
-                        if let Some(last) = current.take() {
-                            events.push((arrival, Event::Deleted(departure(&key, departed, last))));
-                        }
-                    }
-                    Delta::Unusable(reason) => trouble = Some(reason),
-                }
-            }
-            match (before, current) {
+            let freshness = match is_older(commit.versions().of_key(&key), before.as_deref()) {
+                true => Held::LeftOver,
+                false => Held::Current,
+            };
+            let settled = settle(&key, before.as_ref(), freshness, changes);
+            events.extend(settled.events);
+            stale += settled.stale;
+            match (before, settled.current) {
                 (Some(before), Some(current)) if Arc::ptr_eq(&before, &current) => {}
                 (_, Some(current)) => {
                     commit.upsert(key.clone(), current);
@@ -68,7 +39,7 @@ impl<K: Object> Core<K> {
                     commit.remove(&key);
                 }
             }
-            if let Some(reason) = trouble {
+            if let Some(reason) = settled.trouble {
                 commit.mark_stale(&key, reason);
             }
         }
@@ -79,16 +50,12 @@ impl<K: Object> Core<K> {
         events.sort_by_key(|(arrival, _)| *arrival);
 
         let mut distribution = self.wiring.processor.distribution();
-        if !mutant::is("I7") {
-            commit.publish();
-            for (_, event) in &events {
-                distribution.tell(&Audience::All, event);
-            }
-        } else {
-            for (_, event) in events.iter().rev() {
-                distribution.tell(&Audience::All, event);
-            }
-            commit.publish();
+        if mutant::is("I7") {
+            events.reverse();
+        }
+        commit.publish();
+        for (_, event) in &events {
+            distribution.tell(&Audience::All, event);
         }
         distribution.sweep();
         drop(distribution);
@@ -143,35 +110,7 @@ impl<K: Object> Core<K> {
             self.writer.filled();
             self.wiring.synced.set();
         }
-        for (key, last_known) in replacement.removed {
-            distribution.tell(&Audience::All, &Event::missed(key, last_known));
-        }
-        for Replaced { key, outcome } in replacement.items {
-            match outcome {
-                Outcome::Added { current } => {
-                    distribution.tell(
-                        &Audience::All,
-                        &Event::Added {
-                            object: current,
-                            origin,
-                        },
-                    );
-                }
-                Outcome::Updated { previous, current } => {
-                    for event in tell_upsert(&key, Some(&previous), &current, origin) {
-                        distribution.tell(&Audience::All, &event);
-                    }
-                }
-                Outcome::Unchanged { current } => {
-                    let event = Event::Updated {
-                        old: current.clone(),
-                        new: current,
-                        cause: UpdateCause::Resync,
-                    };
-                    distribution.tell(&Audience::Resyncing, &event);
-                }
-            }
-        }
+        tell_replacement(&mut distribution, replacement, origin);
         if complete {
             distribution.initial_end();
         }
@@ -191,6 +130,103 @@ impl<K: Object> Core<K> {
             distribution.tell(&Audience::Due(ticket), &event);
         }
         distribution.sweep();
+    }
+}
+
+/// Whether what the cache holds under a key is part of the history the server is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Current,
+    /// It is of a history that was rewound.
+    LeftOver,
+}
+
+/// What the changes of one key come to.
+struct Settled<K> {
+    current: Option<Arc<K>>,
+    /// Why the newest state cannot be used, if it cannot.
+    trouble: Option<String>,
+    events: Vec<(usize, Event<K>)>,
+    /// How many changes were older than what the cache has.
+    stale: u64,
+}
+
+/// Plays the changes of one key, in their order, on what the cache has.
+fn settle<K: Object>(
+    key: &ObjectKey,
+    before: Option<&Arc<K>>,
+    mut held: Held,
+    changes: Vec<Change<K>>,
+) -> Settled<K> {
+    let mut settled = Settled {
+        current: before.cloned(),
+        trouble: None,
+        events: Vec::new(),
+        stale: 0,
+    };
+    for Change {
+        arrival,
+        version,
+        delta,
+    } in changes
+    {
+        let current = settled.current.as_ref();
+        if held == Held::Current && is_older(version.as_ref(), current.map(Arc::as_ref)) && !mutant::is("I1")
+        {
+            settled.stale += 1;
+            continue;
+        }
+        held = Held::Current;
+        match delta {
+            // The same state again says nothing new, and what handlers heard of it stays the old side of the next update.
+            Delta::Added(object) | Delta::Updated(object)
+                if current.is_some_and(|current| is_unchanged(current.as_ref(), &object)) => {}
+            Delta::Added(object) | Delta::Updated(object) => {
+                let told = tell_upsert(key, current, &object, Origin::Live);
+                settled
+                    .events
+                    .extend(told.into_iter().map(|event| (arrival, event)));
+                settled.current = Some(object);
+                settled.trouble = None;
+            }
+            Delta::Deleted(departed) => {
+                settled.trouble = None;
+                if let Some(last) = settled.current.take() {
+                    settled
+                        .events
+                        .push((arrival, Event::Deleted(departure(key, departed, last))));
+                }
+            }
+            Delta::Unusable(reason) => settled.trouble = Some(reason),
+        }
+    }
+    settled
+}
+
+/// Deletions first, then the rest in the order of the list.
+fn tell_replacement<K: Object>(
+    distribution: &mut Distribution<'_, K>,
+    replacement: Replacement<K>,
+    origin: Origin,
+) {
+    for (key, last_known) in replacement.removed {
+        distribution.tell(&Audience::All, &Event::missed(key, last_known));
+    }
+    for Replaced { key, outcome } in replacement.items {
+        match outcome {
+            Outcome::Added { current } => {
+                distribution.tell(&Audience::All, &Event::added(current, origin));
+            }
+            Outcome::Updated { previous, current } => {
+                for event in tell_upsert(&key, Some(&previous), &current, origin) {
+                    distribution.tell(&Audience::All, &event);
+                }
+            }
+            Outcome::Unchanged { current } => {
+                let event = Event::updated(current.clone(), current, UpdateCause::Resync);
+                distribution.tell(&Audience::Resyncing, &event);
+            }
+        }
     }
 }
 
