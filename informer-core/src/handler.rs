@@ -15,7 +15,8 @@ pub use options::{HandlerOptions, HandlerResync, Overflow};
 /// Receives the events of one informer, one after the other, in the order of the store's commits.
 ///
 /// Implemented for closures (`|event: Event<Pod>| ..`), [`Handlers`] and [`Filtered`]. A handler runs on tokio's blocking
-/// pool, so it may block: it delays only its own events. One that panics loses that one event, is reported, and
+/// pool, so it may block: it delays only its own events. (The pool has 512 threads unless the runtime says otherwise, and a
+/// handler holds one while it has events.) One that panics loses that one event, is reported, and
 /// goes on with the next.
 ///
 /// When a handler hears of a change, the store already holds it, or something newer.

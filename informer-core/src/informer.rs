@@ -33,7 +33,7 @@ pub use status::{InformerStatus, StatusWatch};
 /// A local, indexed, always-current copy of the objects of one kind, and the events of its changes.
 ///
 /// A `SharedInformer` is a handle: clones share one cache. It lists and watches once, whoever reads and however many
-/// handlers listen. When the last handle is dropped it stops; readers ([`indexer`](Self::indexer)) then go on answering from the
+/// handlers listen. When the last handle is dropped it stops (a handler that captures one keeps it alive); readers ([`indexer`](Self::indexer)) then go on answering from the
 /// last state.
 ///
 /// # What may be relied on
@@ -122,7 +122,8 @@ impl<K: Object> SharedInformer<K> {
             .expect("one source of any scope is valid, and the defaults are")
     }
 
-    /// Prepares an informer over sources of one's own. Their scopes must not overlap.
+    /// Prepares an informer over sources of one's own. Their scopes must not overlap. Namespaces, selectors and the other
+    /// settings of requests are the sources' business: the builder's have no effect on them.
     pub fn builder_from_sources(sources: Vec<Arc<dyn ListWatch<K>>>) -> SharedInformerBuilder<K> {
         SharedInformerBuilder::over_sources(sources)
     }

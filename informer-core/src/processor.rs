@@ -48,7 +48,8 @@ impl<K: Object> Inner<K> {
             listeners, resync, ..
         } = self;
         listeners.retain(|listener| {
-            let keep = !listener.is_removed();
+            // One that is still inside its last call is kept until it has returned, so that a shutdown can name it.
+            let keep = !listener.is_removed() || listener.is_busy();
             if !keep {
                 resync.remove(listener.id());
             }

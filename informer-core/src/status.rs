@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{SourceError, Undecodable};
@@ -250,10 +251,9 @@ impl Board {
     }
 
     /// Events were dropped because the cache already had something newer.
-    pub(crate) fn stale(&self, events: u64) {
-        if events > 0
-            && let Some(scope) = self.scopes.lock().first_mut()
-        {
+    pub(crate) fn stale(&self, key: &ObjectKey, events: u64) {
+        let mut scopes = self.scopes.lock();
+        if let Some(scope) = scopes.iter_mut().find(|scope| scope.scope.contains(key)) {
             scope.counts.stale += events;
         }
     }
@@ -290,10 +290,9 @@ impl Reporter {
     }
 
     fn update_state(&self, state: State) {
-        self.update(|scope| {
-            tracing::debug!(resource = %self.board.resource, scope = %self.scope, from = %scope.state, to = %state, "changed state");
-            scope.set(state);
-        });
+        // Logged before the lock is taken: a subscriber may want to read the status itself.
+        tracing::debug!(resource = %self.board.resource, scope = %self.scope, %state, "changed state");
+        self.update(|scope| scope.set(state));
         self.board.announce();
     }
 

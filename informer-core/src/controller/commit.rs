@@ -15,7 +15,6 @@ use crate::store::{Missing, Outcome, Replaced, Replacement};
 
 impl<K: Object> Core<K> {
     pub(super) fn commit_changes(&mut self, deltas: Vec<Deltas<K>>, versions: &[(Scope, ResourceVersion)]) {
-        let mut stale = 0;
         let mut events: Vec<(usize, Event<K>)> = Vec::new();
         let mut commit = self.writer.begin();
         for Deltas { key, changes } in deltas {
@@ -28,7 +27,9 @@ impl<K: Object> Core<K> {
             };
             let settled = settle(&key, before.as_ref(), freshness, changes);
             events.extend(settled.events);
-            stale += settled.stale;
+            if settled.stale > 0 {
+                self.wiring.board.stale(&key, settled.stale);
+            }
             match (before, settled.current) {
                 (Some(before), Some(current)) if Arc::ptr_eq(&before, &current) => {}
                 (_, Some(current)) => {
@@ -58,8 +59,6 @@ impl<K: Object> Core<K> {
             distribution.tell(&Audience::All, event);
         }
         distribution.sweep();
-        drop(distribution);
-        self.wiring.board.stale(stale);
     }
 
     pub(super) fn commit_replacement(&mut self, state: ReplaceAll<K>) {
@@ -115,7 +114,6 @@ impl<K: Object> Core<K> {
             distribution.initial_end();
         }
         distribution.sweep();
-        drop(distribution);
     }
 
     /// Tells every object again to those a resync is due for.

@@ -108,6 +108,8 @@ impl<K> Fifo<K> {
 
     /// Forgets the line and puts these objects in it.
     pub fn replace(&self, items: impl IntoIterator<Item = (ObjectKey, Arc<K>)>) {
+        // The caller's iterator is the caller's code: not under the lock.
+        let items: Vec<(ObjectKey, Arc<K>)> = items.into_iter().collect();
         let mut state = self.state.lock();
         state.newest.clear();
         state.line.clear();

@@ -41,7 +41,7 @@ pub(super) struct Buffer<K> {
     limit: usize,
     overflow: Overflow,
     exact: VecDeque<Item<K>>,
-    /// How many marks are among them: only events count towards the limit.
+    /// How many marks wait, here or among the folded: only events count towards the limit.
     marks: usize,
     /// How many of the events are changes, and not part of a whole state: only these can disconnect a handler.
     news: usize,
@@ -85,7 +85,7 @@ impl<K: Object> Buffer<K> {
 
     /// How many events wait; past the limit, for how many objects. The mark of the initial state is not one.
     pub(super) fn len(&self) -> usize {
-        self.exact.len() - self.marks + self.folded.len()
+        self.exact.len() + self.folded.len() - self.marks
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -101,7 +101,7 @@ impl<K: Object> Buffer<K> {
     }
 
     pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
-        let full = self.exact.len() - self.marks >= self.limit;
+        let full = self.len() >= self.limit;
         match self.overflow {
             Overflow::Disconnect if self.news >= self.limit && is_news(&event) => return Pushed::Overflowed,
             Overflow::Coalesce if full || !self.folded.is_empty() => self.fold(event),
@@ -119,6 +119,7 @@ impl<K: Object> Buffer<K> {
             self.marks += 1;
         } else {
             self.append(Folded::InitialEnd);
+            self.marks += 1;
         }
     }
 
@@ -150,7 +151,10 @@ impl<K: Object> Buffer<K> {
             self.places = HashMap::new();
         }
         Some(match folded {
-            Folded::InitialEnd => Item::InitialEnd,
+            Folded::InitialEnd => {
+                self.marks -= 1;
+                Item::InitialEnd
+            }
             Folded::Nameless(event) => Item::Event(event),
             Folded::Object { key, pending } => {
                 self.places.remove(&key);

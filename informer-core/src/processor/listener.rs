@@ -162,13 +162,15 @@ impl<K: Object> Listener<K> {
 
     /// The handler has returned from its call.
     pub(super) fn returned(&self, panic: Option<String>) {
-        let mut progress = self.progress.lock();
-        progress.busy_since = None;
-        if let Some(panic) = panic {
+        if panic.is_some() {
             // What the panic says may quote an object: it is in `status()`, not in the log.
             tracing::error!(handler = %self.name, "a handler panicked; it goes on with the next event");
+        }
+        let mut progress = self.progress.lock();
+        progress.busy_since = None;
+        if panic.is_some() {
             progress.panics += 1;
-            progress.last_panic = Some(panic);
+            progress.last_panic = panic;
         }
     }
 

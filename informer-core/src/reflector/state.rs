@@ -249,6 +249,14 @@ impl Memory {
     pub(super) fn after_list_failure(&mut self, phase: &Phase, failure: ListFailure) -> Next {
         let by_watch_list = matches!(phase, Phase::WatchList { .. });
         match failure {
+            // It has worked before, so this is the network's silence, not the server's.
+            ListFailure::Silent(error) if self.verdict == WatchListVerdict::Works => {
+                let next = self.again(error);
+                Next {
+                    phase: self.start_list(),
+                    ..next
+                }
+            }
             ListFailure::Silent(error) => self.refuse_watch_list(error.to_string(), Some(error)),
             ListFailure::Unfinished => {
                 let error = SourceError::Protocol(
