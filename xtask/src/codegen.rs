@@ -22,7 +22,7 @@ pub(crate) fn write() -> Result<()> {
     Ok(())
 }
 
-/// Fails if [`write`] would change anything, and says how to correct it.
+/// Fails if [`write()`] would change anything, and says how to correct it.
 pub(crate) fn check() -> Result<()> {
     let resources = scanned()?;
     let path = table();
