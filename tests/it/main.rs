@@ -33,4 +33,5 @@ mod scenario;
 mod scenario_script;
 mod scenario_stage;
 mod scripted;
+mod storm;
 mod support;
