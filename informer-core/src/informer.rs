@@ -215,6 +215,9 @@ impl<K: Object> SharedInformer<K> {
 
     /// Adds a secondary index by a function from an object to its values, complete at once.
     ///
+    /// The function must be pure and may read the cache; it must not add handlers or ask for the status, because it may run
+    /// while a commit is being told.
+    ///
     /// ```no_run
     /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
     /// use k8s_openapi::api::core::v1::Pod;
