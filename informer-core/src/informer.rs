@@ -201,6 +201,10 @@ impl<K: Object> SharedInformer<K> {
     /// The events as a stream, with a buffer of one's own choice.
     pub fn events_with(&self, options: &HandlerOptions) -> EventStream<K> {
         let name = options.name.clone().unwrap_or_else(|| "events()".to_owned());
+        if self.is_stopped() {
+            // A token of the user's may have stopped it before it ran; nobody else would end the stream.
+            self.shared.end_if_never_started();
+        }
         EventStream::new(
             self.shared
                 .processor

@@ -1,11 +1,15 @@
 //! What happens to an informer when something outside it breaks: its runtime, a value type, a setting out of all measure.
 
 use std::cmp::Ordering;
+use std::sync::mpsc;
 use std::time::Duration;
+
+use futures::StreamExt as _;
 
 use informer_core::{Event, HandlerOptions, SharedInformer, State, WaitError};
 use informer_testing::{Fault, Rule};
 use k8s_openapi::api::core::v1::ConfigMap;
+use tokio_util::sync::CancellationToken;
 
 use super::support::{informer_of, item, server_with, start, value};
 
@@ -133,5 +137,49 @@ async fn a_refusal_stays_visible_while_it_is_tried_again() {
     }
     server.faults().remove(rule);
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
+    informer.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stream_of_an_informer_cancelled_before_its_start_ends_at_once() {
+    let server = server_with(&["a"]);
+    let token = CancellationToken::new();
+    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        .cancel_with(&token)
+        .build()
+        .unwrap();
+    token.cancel();
+    let mut events = informer.events();
+    let next = tokio::time::timeout(Duration::from_secs(60), events.next()).await;
+    assert!(matches!(next, Ok(None)), "nothing will ever come");
+}
+
+/// The handler is held inside its call on a real thread, removed, and others come; it is still what a shutdown waits for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removed_handler_that_is_still_busy_is_named_by_a_shutdown() {
+    let server = server_with(&["a"]);
+    let informer = informer_of(&server);
+    let (entered, entries) = mpsc::channel();
+    let (release, gate) = mpsc::channel::<()>();
+    let options = HandlerOptions::default().name("stuck");
+    let stuck = informer
+        .add_handler_with(options, move |_: Event<ConfigMap>| {
+            let _ = entered.send(());
+            while gate.recv().is_ok() {}
+        })
+        .unwrap();
+    informer.start().unwrap();
+    informer.synced_within(Duration::from_secs(60)).await.unwrap();
+    tokio::task::spawn_blocking(move || entries.recv().unwrap())
+        .await
+        .unwrap();
+    drop(stuck.remove());
+    informer.add_handler(|_: Event<ConfigMap>| ()).unwrap();
+    let late = informer
+        .shutdown_timeout(Duration::from_millis(50))
+        .await
+        .unwrap_err();
+    assert_eq!(late.busy, ["stuck"]);
+    drop(release);
     informer.shutdown().await;
 }

@@ -376,3 +376,14 @@ async fn a_panicking_source_is_reported_and_asked_again() {
     watch.modify("a@7");
     assert_eq!(rig.heard().await, ["add(initial) a@1", "update a@1->7"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_cannot_send_an_informer_away_for_a_day() {
+    let mut rig = Rig::listing();
+    let day = Duration::from_secs(24 * 3_600);
+    rig.server.list().await.fail(too_many(Some(day)));
+    match rig.state().await {
+        State::BackingOff { retry_in, .. } => assert_eq!(retry_in, Duration::from_secs(600)),
+        other => panic!("{other}"),
+    }
+}

@@ -395,3 +395,20 @@ proptest! {
         run(&steps, limit, Overflow::Grow)?;
     }
 }
+
+#[test]
+fn a_whole_state_told_at_once_disconnects_nobody() {
+    let mut buffer = Buffer::new(2, Overflow::Disconnect);
+    for version in 0..5 {
+        let initial = Event::added(state("a", version), Origin::Initial);
+        assert_eq!(buffer.push(initial), Pushed::Kept);
+        assert_eq!(buffer.push(resynced(version)), Pushed::Kept);
+    }
+    assert_eq!(buffer.push(updated(5, 6)), Pushed::Kept);
+    assert_eq!(buffer.push(updated(6, 7)), Pushed::Kept);
+    assert_eq!(
+        buffer.push(updated(7, 8)),
+        Pushed::Overflowed,
+        "two changes are the limit"
+    );
+}

@@ -444,3 +444,19 @@ fn troubles_become_the_states_users_see() {
         State::NotFound { .. }
     ));
 }
+
+#[test]
+fn a_silent_watch_list_that_has_worked_before_is_no_verdict() {
+    let mut memory = memory(InitialState::WatchList, Some("5"));
+    memory.watch_list_works();
+    let phase = Phase::WatchList {
+        from: WatchListFrom::NotOlderThan("5".into()),
+    };
+    let next = memory.after_list_failure(&phase, ListFailure::Silent(transport()));
+    let expected = Phase::List {
+        from: ListFrom::NotOlderThan("5".into()),
+    };
+    assert_eq!(next.phase, expected, "this once by LIST");
+    assert!(matches!(next.pause, Pause::Backoff { .. }));
+    assert_eq!(memory.verdict(), &WatchListVerdict::Works);
+}
