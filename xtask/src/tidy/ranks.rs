@@ -22,6 +22,7 @@ const RANKS: [&[&str]; 6] = [
         "error",
         "sync",
         "mutant",
+        "selector",
     ],
     &["source", "client", "delta", "store", "handler", "status"],
     &["reflector", "processor"],
