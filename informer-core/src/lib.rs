@@ -44,7 +44,7 @@ pub use informer::{
     SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, WaitError,
 };
 pub use key::{ObjectKey, ParseKeyError};
-pub use object::Object;
+pub use object::{AnyObject, Object};
 pub use processor::{
     BufferMode, EventStream, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal,
 };

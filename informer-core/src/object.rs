@@ -1,6 +1,10 @@
 //! What an informer can cache: any kind with Kubernetes metadata.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
@@ -13,6 +17,70 @@ pub trait Object: kube::Resource + Send + Sync + 'static {}
 
 impl<K: kube::Resource + Send + Sync + 'static> Object for K {}
 
+/// An object whose kind is known at run time only: its metadata, and a way back to its type.
+///
+/// Implemented for every [`Object`]. Where a program deals with many kinds alike (by owner, by label, by age), this is all it
+/// needs; where it needs more, it asks for the type.
+///
+/// ```
+/// use std::sync::Arc;
+/// use informer_core::AnyObject;
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+///
+/// let object: Arc<dyn AnyObject> = Arc::new(ConfigMap::default());
+/// assert!(object.metadata().name.is_none());
+/// assert!(object.downcast_ref::<Secret>().is_none());
+/// assert!(object.downcast::<ConfigMap>().is_ok());
+/// ```
+pub trait AnyObject: Any + Send + Sync {
+    /// The object's metadata.
+    fn metadata(&self) -> &ObjectMeta;
+
+    /// The object's metadata, to change: only before the object is shared, in a transform.
+    fn metadata_mut(&mut self) -> &mut ObjectMeta;
+}
+
+impl<K: Object> AnyObject for K {
+    fn metadata(&self) -> &ObjectMeta {
+        self.meta()
+    }
+
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        self.meta_mut()
+    }
+}
+
+impl dyn AnyObject {
+    /// The object as what it is, if it is a `K`.
+    pub fn downcast_ref<K: Object>(&self) -> Option<&K> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    /// The object as what it is, to change, if it is a `K`.
+    pub fn downcast_mut<K: Object>(&mut self) -> Option<&mut K> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+
+    /// The shared object as what it is.
+    ///
+    /// # Errors
+    /// The object itself, if it is not a `K`.
+    pub fn downcast<K: Object>(self: Arc<Self>) -> Result<Arc<K>, Arc<Self>> {
+        if self.downcast_ref::<K>().is_none() {
+            return Err(self);
+        }
+        let any: Arc<dyn Any + Send + Sync> = self;
+        Ok(any.downcast().expect("its type was asked for above"))
+    }
+}
+
+/// Prints the key and version, never the contents.
+impl fmt::Debug for dyn AnyObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&Name(self), f)
+    }
+}
+
 /// Whether two states under one key are of one object, not of one deleted and another created in its place.
 ///
 /// A state without a UID is taken to be the same object: nothing says otherwise.
@@ -24,22 +92,22 @@ pub(crate) fn is_same_object<K: Object>(old: &K, new: &K) -> bool {
 }
 
 /// Prints an object as `namespace/name@version`, in `Debug` and in logs: never its contents, which may be a Secret's.
-pub(crate) struct Name<'a, K>(pub(crate) &'a K);
+pub(crate) struct Name<'a, K: ?Sized>(pub(crate) &'a K);
 
-impl<K: Object> fmt::Display for Name<'_, K> {
+impl<K: AnyObject + ?Sized> fmt::Display for Name<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match ObjectKey::of(self.0.meta()) {
+        match ObjectKey::of(self.0.metadata()) {
             Some(key) => write!(f, "{key}")?,
             None => f.write_str("(no name)")?,
         }
-        match ResourceVersion::of(self.0.meta()) {
+        match ResourceVersion::of(self.0.metadata()) {
             Some(version) => write!(f, "@{version}"),
             None => Ok(()),
         }
     }
 }
 
-impl<K: Object> fmt::Debug for Name<'_, K> {
+impl<K: AnyObject + ?Sized> fmt::Debug for Name<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

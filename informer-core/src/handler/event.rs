@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::key::ObjectKey;
-use crate::object::{Name, Object};
+use crate::object::{AnyObject, Name, Object};
 
 /// One change, as told to one handler.
 ///
@@ -12,7 +12,7 @@ use crate::object::{Name, Object};
 /// Matching is exhaustive, so no deletion can be forgotten: client-go's tombstone is [`Deleted::Missed`].
 ///
 /// `Debug` prints keys and versions, never contents: objects may be Secrets.
-pub enum Event<K> {
+pub enum Event<K: ?Sized> {
     /// An object is in the cache that was not there before.
     #[non_exhaustive]
     Added {
@@ -56,7 +56,7 @@ pub enum UpdateCause {
 }
 
 /// A deletion.
-pub enum Deleted<K> {
+pub enum Deleted<K: ?Sized> {
     /// The server told of it, with the object's last state.
     Observed(Arc<K>),
     /// It was found missing, or its last state could not be read: this is the last state the cache had.
@@ -69,7 +69,7 @@ pub enum Deleted<K> {
     },
 }
 
-impl<K> Event<K> {
+impl<K: ?Sized> Event<K> {
     /// An addition, for tests of handlers.
     pub fn added(object: Arc<K>, origin: Origin) -> Self {
         Self::Added { object, origin }
@@ -95,17 +95,17 @@ impl<K> Event<K> {
     }
 }
 
-impl<K: Object> Event<K> {
+impl<K: AnyObject + ?Sized> Event<K> {
     /// The key of the object concerned; `None` if a transform took its name away.
     pub fn key(&self) -> Option<ObjectKey> {
         match self {
             Self::Deleted(deleted) => deleted.key(),
-            Self::Added { .. } | Self::Updated { .. } => ObjectKey::of(self.object().meta()),
+            Self::Added { .. } | Self::Updated { .. } => ObjectKey::of(self.object().metadata()),
         }
     }
 }
 
-impl<K> Deleted<K> {
+impl<K: ?Sized> Deleted<K> {
     /// The object's last known state.
     pub fn last_known(&self) -> &Arc<K> {
         match self {
@@ -115,18 +115,32 @@ impl<K> Deleted<K> {
     }
 }
 
-impl<K: Object> Deleted<K> {
+impl<K: AnyObject + ?Sized> Deleted<K> {
     /// The object's key; `None` if a transform took its name away.
     pub fn key(&self) -> Option<ObjectKey> {
         match self {
-            Self::Observed(object) => ObjectKey::of(object.meta()),
+            Self::Observed(object) => ObjectKey::of(object.metadata()),
             Self::Missed { key, .. } => Some(key.clone()),
         }
     }
 }
 
+impl<K: Object> Event<K> {
+    /// The same event, of an object whose kind is known at run time only.
+    pub fn erase(self) -> Event<dyn AnyObject> {
+        match self {
+            Self::Added { object, origin } => Event::Added { object, origin },
+            Self::Updated { old, new, cause } => Event::Updated { old, new, cause },
+            Self::Deleted(Deleted::Observed(object)) => Event::Deleted(Deleted::Observed(object)),
+            Self::Deleted(Deleted::Missed { key, last_known }) => {
+                Event::Deleted(Deleted::Missed { key, last_known })
+            }
+        }
+    }
+}
+
 // Derived `Clone` would ask for `K: Clone`; an event only holds references.
-impl<K> Clone for Event<K> {
+impl<K: ?Sized> Clone for Event<K> {
     fn clone(&self) -> Self {
         match self {
             Self::Added { object, origin } => Self::Added {
@@ -143,7 +157,7 @@ impl<K> Clone for Event<K> {
     }
 }
 
-impl<K> Clone for Deleted<K> {
+impl<K: ?Sized> Clone for Deleted<K> {
     fn clone(&self) -> Self {
         match self {
             Self::Observed(object) => Self::Observed(object.clone()),
@@ -155,7 +169,7 @@ impl<K> Clone for Deleted<K> {
     }
 }
 
-impl<K: Object> fmt::Debug for Event<K> {
+impl<K: AnyObject + ?Sized> fmt::Debug for Event<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Added { object, origin } => write!(f, "Added({}, {origin:?})", Name(object.as_ref())),
@@ -172,7 +186,7 @@ impl<K: Object> fmt::Debug for Event<K> {
     }
 }
 
-impl<K: Object> fmt::Debug for Deleted<K> {
+impl<K: AnyObject + ?Sized> fmt::Debug for Deleted<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Observed(object) => write!(f, "Observed({})", Name(object.as_ref())),
