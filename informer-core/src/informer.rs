@@ -1,6 +1,7 @@
 //! The shared informer: one list and one watch of one kind, one cache, any number of handlers and readers.
 
 mod builder;
+mod erased;
 mod error;
 mod lifecycle;
 mod resync;
@@ -18,14 +19,16 @@ use tokio_util::task::TaskTracker;
 
 use crate::handler::{AsyncEventHandler, EventHandler, HandlerOptions};
 use crate::object::Object;
-use crate::processor::{EventStream, Processor, Registration, run_async, run_blocking};
+use crate::processor::{EventStream, Processor, Registration, Served, run_async, run_blocking};
 use crate::resource_version::ResourceVersion;
 use crate::source::ListWatch;
 use crate::status::Board;
 use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer, Progress};
 use crate::sync::{Latch, Mutex};
 
-pub use builder::{Namespaces, SharedInformerBuilder};
+pub use builder::{Namespaces, SharedInformerBuilder, TransformAny};
+pub use erased::DynInformer;
+pub(crate) use erased::SyncState;
 pub use error::{AddHandlerError, BuildError, NotSynced, ShutdownTimeout, StartError, WaitError};
 use lifecycle::Life;
 pub use status::{InformerStatus, StatusWatch};
@@ -73,6 +76,8 @@ struct Shared<K: Object> {
     /// Set when no task is left.
     stopped: Latch,
     commits: watch::Sender<u64>,
+    /// For handlers and streams that bring no options.
+    handler_defaults: HandlerOptions,
     life: Mutex<Life<K>>,
     token: CancellationToken,
     tasks: TaskTracker,
@@ -134,7 +139,7 @@ impl<K: Object> SharedInformer<K> {
     /// Handlers may be added at any time. One that comes late first hears of every object in the cache as an addition
     /// with [`Origin::Initial`](crate::Origin::Initial), then of every later change exactly once.
     pub fn add_handler<H: EventHandler<K>>(&self, handler: H) -> Result<Registration, AddHandlerError> {
-        self.add_handler_with(HandlerOptions::default(), handler)
+        self.add_handler_with(self.shared.handler_defaults.clone(), handler)
     }
 
     /// Adds a handler with options of its own.
@@ -154,7 +159,7 @@ impl<K: Object> SharedInformer<K> {
         &self,
         handler: H,
     ) -> Result<Registration, AddHandlerError> {
-        self.add_async_handler_with(HandlerOptions::default(), handler)
+        self.add_async_handler_with(self.shared.handler_defaults.clone(), handler)
     }
 
     /// Adds a handler that awaits, with options of its own.
@@ -186,7 +191,7 @@ impl<K: Object> SharedInformer<K> {
         let listener = self
             .shared
             .processor
-            .add(name, options, || self.shared.indexer.peek())
+            .add(name, options, Served::ByTask, || self.shared.indexer.peek())
             .ok_or(AddHandlerError::Stopped)?;
         life.serve(run(listener.clone()));
         Ok(Registration::new(listener))
@@ -195,7 +200,7 @@ impl<K: Object> SharedInformer<K> {
     /// The events as a stream, for async code: first every object in the cache, then every change. Ends when the informer
     /// stops; at once if it has.
     pub fn events(&self) -> EventStream<K> {
-        self.events_with(&HandlerOptions::default())
+        self.events_with(&self.shared.handler_defaults)
     }
 
     /// The events as a stream, with a buffer of one's own choice.
@@ -208,7 +213,7 @@ impl<K: Object> SharedInformer<K> {
         EventStream::new(
             self.shared
                 .processor
-                .add_or_ended(name, options, || self.shared.indexer.peek()),
+                .add_or_ended(name, options, Served::ByReader, || self.shared.indexer.peek()),
         )
     }
 

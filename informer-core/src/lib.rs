@@ -28,8 +28,10 @@ mod mutant;
 mod object;
 mod processor;
 mod reflector;
+pub mod registry;
 mod resource_version;
 mod scope;
+pub mod selector;
 pub mod source;
 mod status;
 pub mod store;
@@ -40,8 +42,8 @@ pub use handler::{
     Origin, Overflow, UpdateCause,
 };
 pub use informer::{
-    AddHandlerError, BuildError, InformerStatus, Namespaces, NotSynced, SharedInformer,
-    SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, WaitError,
+    AddHandlerError, BuildError, DynInformer, InformerStatus, Namespaces, NotSynced, SharedInformer,
+    SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, TransformAny, WaitError,
 };
 pub use key::{ObjectKey, ParseKeyError};
 pub use object::{AnyObject, Object};
@@ -51,6 +53,7 @@ pub use processor::{
 pub use reflector::{BackoffConfig, InitialState, ReflectorConfig};
 pub use resource_version::ResourceVersion;
 pub use scope::Scope;
+pub use selector::{ParseSelectorError, Selector};
 pub use source::{ListOptions, ManagedFields, SourceError};
 pub use status::{Counts, LastError, ScopeStatus, State, WatchErrorHandler, WatchListVerdict};
 pub use store::{Freshness, Index, IndexDefinition, Indexer, Snapshot};

@@ -20,7 +20,7 @@ use crate::object::Object;
 use crate::store::Snapshot;
 use crate::sync::{Mutex, MutexGuard};
 
-pub(crate) use listener::Listener;
+pub(crate) use listener::{Listener, Served};
 pub use listener::{BufferMode, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal};
 pub(crate) use runner::{run_async, run_blocking};
 pub use stream::EventStream;
@@ -87,9 +87,10 @@ impl<K: Object> Processor<K> {
         &self,
         name: String,
         options: &HandlerOptions,
+        served: Served,
         snapshot: impl FnOnce() -> Snapshot<K>,
     ) -> Option<Arc<Listener<K>>> {
-        let listener = self.add_or_ended(name, options, snapshot);
+        let listener = self.add_or_ended(name, options, served, snapshot);
         listener.is_active().then_some(listener)
     }
 
@@ -98,11 +99,12 @@ impl<K: Object> Processor<K> {
         &self,
         name: String,
         options: &HandlerOptions,
+        served: Served,
         snapshot: impl FnOnce() -> Snapshot<K>,
     ) -> Arc<Listener<K>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut inner = self.inner.lock();
-        let listener = Arc::new(Listener::new(id, name, options));
+        let listener = Arc::new(Listener::new(id, name, options, served));
         if inner.stopped {
             listener.stop();
             return listener;
@@ -152,6 +154,18 @@ impl<K: Object> Processor<K> {
             .iter()
             .filter(|listener| !listener.is_removed())
             .map(|listener| listener.status(inner.resync.period(listener.id())))
+            .collect()
+    }
+
+    /// The handlers that have not returned from the whole initial state yet, and still may. A stream is not among them: it is
+    /// its reader who decides when to go on.
+    pub(crate) fn unsynced(&self) -> Vec<Registration> {
+        let inner = self.inner.lock();
+        inner
+            .listeners
+            .iter()
+            .filter(|listener| listener.is_awaited())
+            .map(|listener| Registration::new(listener.clone()))
             .collect()
     }
 

@@ -36,8 +36,9 @@ pub mod fuzzing;
 mod tests;
 
 pub use decode::{Decode, DecodeError, DecodeOn, Identity, JsonDecoder};
+pub(crate) use kube_source::check_namespace;
 pub use kube_source::{KubeSource, KubeSourceError, KubeSourceOptions};
-pub use list_options::{ListOptions, ListOptionsError, SelectorKind};
+pub use list_options::{ListOptions, ListOptionsError};
 pub use managed_fields::ManagedFields;
 pub(crate) use request::DecodesGzip;
 

@@ -243,6 +243,18 @@ impl Board {
             .map_or(State::NotStarted, |scope| scope.state.clone())
     }
 
+    /// The state of the scope that is worst off, and since when the server has refused a scope.
+    pub(crate) fn worst_and_refused(&self) -> (State, Option<Instant>) {
+        let refused_since = self
+            .scopes
+            .lock()
+            .iter()
+            .filter(|scope| matches!(scope.state, State::Forbidden { .. } | State::NotFound { .. }))
+            .map(|scope| scope.since)
+            .min();
+        (self.worst(), refused_since)
+    }
+
     pub(crate) fn stopped(&self) {
         for scope in self.scopes.lock().iter_mut() {
             scope.set(State::Stopped);

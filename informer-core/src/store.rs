@@ -11,6 +11,7 @@ mod index;
 mod indexer;
 mod key_ref;
 mod replace;
+mod select;
 mod slot;
 mod snapshot;
 mod stale;
@@ -29,6 +30,7 @@ pub use self::index::{Index, IndexDefinition, IndexError, IndexStatus, IndexValu
 pub use self::indexer::Indexer;
 pub use self::key_ref::KeyRef;
 pub use self::replace::{Missing, Outcome, Replaced, Replacement};
+pub use self::select::Selected;
 pub use self::slot::{ObjectRef, Slot};
 pub use self::snapshot::{Entries, Snapshot};
 pub use self::stale::Stale;

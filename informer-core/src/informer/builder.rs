@@ -16,17 +16,21 @@ use super::lifecycle::{Life, Parts};
 use super::{BuildError, Shared, SharedInformer};
 use crate::controller::{Controller, Wiring};
 use crate::delta::{DeltaFifo, QueueOptions, Transform};
-use crate::object::Object;
+use crate::handler::HandlerOptions;
+use crate::object::{AnyObject, Object};
 use crate::processor::Processor;
 use crate::reflector::{InitialState, Reflector, ReflectorConfig};
 use crate::scope::Scope;
 use crate::source::{
-    DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
+    self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
     SourceError,
 };
 use crate::status::{Board, WatchErrorHandler};
-use crate::store;
+use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex, Offload};
+
+/// A transform that serves many kinds: it sees metadata, and may ask for the type.
+pub type TransformAny = Arc<dyn Fn(&mut dyn AnyObject) -> Result<(), String> + Send + Sync>;
 
 /// Which namespaces an informer covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +40,36 @@ pub enum Namespaces {
     All,
     /// These: one informer to its user, with one list, one watch and one version for each.
     These(Vec<String>),
+}
+
+impl Namespaces {
+    /// Finds mistakes that can be known without a server: no namespace at all, or one that is empty, named twice, or not a name.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn validate(&self) -> Result<(), BuildError> {
+        self.scopes().map(drop)
+    }
+
+    /// One scope for all, or one for each namespace.
+    fn scopes(&self) -> Result<Vec<Scope>, BuildError> {
+        let namespaces = match self {
+            Self::All => return Ok(vec![Scope::All]),
+            Self::These(namespaces) => namespaces,
+        };
+        if namespaces.is_empty() {
+            return Err(BuildError::NoNamespaces);
+        }
+        if namespaces.iter().any(String::is_empty) {
+            return Err(BuildError::EmptyNamespace);
+        }
+        for namespace in namespaces {
+            source::check_namespace(namespace)?;
+        }
+        let scopes: Vec<Scope> = namespaces.iter().map(|name| Scope::of(Some(name))).collect();
+        check_scopes(&scopes)?;
+        Ok(scopes)
+    }
 }
 
 /// Chooses what one informer does. Made by [`SharedInformer::builder`].
@@ -49,10 +83,15 @@ pub struct SharedInformerBuilder<K: Object> {
     resync: Option<Duration>,
     transform: Option<Transform<K>>,
     on_watch_error: Option<WatchErrorHandler>,
+    handler_defaults: HandlerOptions,
+    indexes: Vec<AddIndex<K>>,
     runtime: Option<Handle>,
     token: CancellationToken,
     offload: Offload,
 }
+
+/// Adds one index to a store that is still empty.
+type AddIndex<K> = Box<dyn FnOnce(&Indexer<K>) -> Result<(), IndexError> + Send>;
 
 /// Where objects come from.
 enum Origin<K> {
@@ -93,10 +132,18 @@ impl<K: Object> SharedInformerBuilder<K> {
             resync: None,
             transform: None,
             on_watch_error: None,
+            handler_defaults: HandlerOptions::default(),
+            indexes: Vec::new(),
             runtime: None,
             token: CancellationToken::new(),
             offload: Offload::default(),
         }
+    }
+
+    /// Covers all namespaces: the default, for where an earlier choice is to be taken back.
+    pub fn all_namespaces(mut self) -> Self {
+        self.namespaces = Namespaces::All;
+        self
     }
 
     /// Covers one namespace. Default: all.
@@ -179,6 +226,33 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
+    /// Like [`transform`](Self::transform), with a transform that serves many kinds: it sees metadata, and may ask for the type.
+    pub fn transform_any(mut self, transform: TransformAny) -> Self {
+        self.transform = Some(Arc::new(move |object: &mut K| transform(object)));
+        self
+    }
+
+    /// Adds an index to be there from the beginning; [`SharedInformer::index`] with the same definition finds it.
+    pub fn index<V: IndexValue>(mut self, definition: &'static IndexDefinition<K, V>) -> Self {
+        self.indexes
+            .push(Box::new(|indexer| indexer.index(definition).map(drop)));
+        self
+    }
+
+    /// Adds an index over the values of one label, which listers use for selectors on that label.
+    pub fn label_index(mut self, label: impl Into<String>) -> Self {
+        let label = label.into();
+        self.indexes
+            .push(Box::new(move |indexer| indexer.add_label_index(&label).map(drop)));
+        self
+    }
+
+    /// What handlers and streams that bring no options of their own get: buffer, overflow, resync.
+    pub fn handler_defaults(mut self, options: HandlerOptions) -> Self {
+        self.handler_defaults = options;
+        self
+    }
+
     /// Called with every failed list or watch. The informer retries in any case.
     pub fn on_watch_error(mut self, handler: impl Fn(&Scope, &SourceError) + Send + Sync + 'static) -> Self {
         self.on_watch_error = Some(Arc::new(handler));
@@ -230,7 +304,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         if self.reflector.page_size == Some(0) {
             return Err(BuildError::ZeroPageSize);
         }
-        let sources = self.sources()?;
+        let sources = sources(&self.origin, &self.namespaces, &self.options)?;
         let first = sources.first().ok_or(BuildError::NoSource)?;
         let resource = first.resource().to_owned();
         let scopes: Vec<Scope> = sources
@@ -241,6 +315,9 @@ impl<K: Object> SharedInformerBuilder<K> {
 
         let (mut senders, receiver) = DeltaFifo::channel(scopes.iter().cloned(), self.queue, self.transform);
         let (writer, indexer) = store::new();
+        for add in self.indexes {
+            add(&indexer)?;
+        }
         let board = Arc::new(Board::new(resource, &scopes, self.on_watch_error));
         let processor = Arc::new(Processor::new(self.resync));
         let synced = Latch::new();
@@ -277,6 +354,7 @@ impl<K: Object> SharedInformerBuilder<K> {
                 synced,
                 stopped: Latch::new(),
                 commits,
+                handler_defaults: self.handler_defaults,
                 life: Mutex::new(Life::Created(Box::new(parts))),
                 token: self.token,
                 tasks: TaskTracker::new(),
@@ -284,33 +362,33 @@ impl<K: Object> SharedInformerBuilder<K> {
         })
     }
 
-    fn sources(&self) -> Result<Vec<Arc<dyn ListWatch<K>>>, BuildError> {
-        let make = match &self.origin {
-            Origin::Sources(sources) => return Ok(sources.clone()),
-            Origin::Client(make) => make,
-        };
-        let scopes = match &self.namespaces {
-            Namespaces::All => vec![Scope::All],
-            Namespaces::These(namespaces) if namespaces.is_empty() => return Err(BuildError::NoNamespaces),
-            Namespaces::These(namespaces) if namespaces.iter().any(String::is_empty) => {
-                return Err(BuildError::EmptyNamespace);
-            }
-            Namespaces::These(namespaces) => namespaces
-                .iter()
-                .map(|namespace| Scope::of(Some(namespace)))
-                .collect(),
-        };
-        let mut sources = Vec::with_capacity(scopes.len());
-        for scope in scopes {
-            let namespaced = scope != Scope::All;
-            let source = make(scope, self.options.clone())?;
-            if namespaced && TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
-                return Err(BuildError::ClusterScoped(source.resource().to_owned()));
-            }
-            sources.push(source);
+}
+
+fn sources<K: Object>(
+    origin: &Origin<K>,
+    namespaces: &Namespaces,
+    options: &KubeSourceOptions<K>,
+) -> Result<Vec<Arc<dyn ListWatch<K>>>, BuildError> {
+    let make = match origin {
+        Origin::Sources(sources) => return Ok(sources.clone()),
+        Origin::Client(make) => make,
+    };
+    let scopes = namespaces.scopes()?;
+    let mut sources = Vec::with_capacity(scopes.len());
+    for scope in scopes {
+        let namespaced = scope != Scope::All;
+        let source = make(scope, options.clone())?;
+        if namespaced && is_cluster_scoped::<K>() {
+            return Err(BuildError::ClusterScoped(source.resource().to_owned()));
         }
-        Ok(sources)
+        sources.push(source);
     }
+    Ok(sources)
+}
+
+/// Whether the kind is known to live outside namespaces. One that is known at run time only says nothing.
+fn is_cluster_scoped<K: Object>() -> bool {
+    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }
 
 /// Each scope once, and all namespaces only alone: every object belongs to one source.

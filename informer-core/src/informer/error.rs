@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::resource_version::ResourceVersion;
 use crate::source::KubeSourceError;
 use crate::status::State;
+use crate::store::IndexError;
 
 /// Why an informer cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,9 @@ pub enum BuildError {
     /// The options for requests are not valid.
     #[error(transparent)]
     Source(#[from] KubeSourceError),
+    /// An index cannot be there.
+    #[error(transparent)]
+    Index(#[from] IndexError),
 }
 
 /// Why an informer cannot be started.

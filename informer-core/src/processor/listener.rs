@@ -71,9 +71,19 @@ pub enum ListenerEnded {
     Stopped,
 }
 
+/// Who takes a listener's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served {
+    /// A task of the informer's, which calls a handler.
+    ByTask,
+    /// Whoever holds the stream, in their own time.
+    ByReader,
+}
+
 pub(crate) struct Listener<K> {
     id: u64,
     name: String,
+    served: Served,
     mailbox: Mailbox<K>,
     synced: Latch,
     /// Set when the handler has returned from its last call.
@@ -104,10 +114,11 @@ thread_local! {
 }
 
 impl<K: Object> Listener<K> {
-    pub(super) fn new(id: u64, name: String, options: &HandlerOptions) -> Self {
+    pub(super) fn new(id: u64, name: String, options: &HandlerOptions, served: Served) -> Self {
         Self {
             id,
             name,
+            served,
             mailbox: Mailbox::new(options),
             synced: Latch::new(),
             ended: Latch::new(),
@@ -140,6 +151,11 @@ impl<K: Object> Listener<K> {
 
     pub(super) fn is_active(&self) -> bool {
         self.mailbox.state() == HandlerState::Active
+    }
+
+    /// Whether a handler is still on its way through the initial state.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.served == Served::ByTask && self.is_active() && !self.synced.is_set()
     }
 
     pub(super) fn is_removed(&self) -> bool {

@@ -134,9 +134,11 @@ pub struct JsonDecoder {
 impl JsonDecoder {
     /// The decoder for one kind.
     pub fn of<K: Object>(dynamic_type: &K::DynamicType, managed_fields: ManagedFields) -> Self {
-        // A server may answer a request for metadata with PartialObjectMetadata or with whole objects.
-        let expected = (!K::metadata_api()).then(|| ExpectedType {
-            kind: K::kind(dynamic_type).into_owned(),
+        // A server may answer a request for metadata with PartialObjectMetadata or with whole objects. Of a resource that is
+        // known by its plural only, no kind can be expected.
+        let kind = K::kind(dynamic_type);
+        let expected = (!K::metadata_api() && !kind.is_empty()).then(|| ExpectedType {
+            kind: kind.into_owned(),
             api_version: K::api_version(dynamic_type).into_owned(),
         });
         Self {

@@ -148,11 +148,9 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
         options.list_options.validate()?;
         let namespace = match &scope {
             Scope::All => None,
-            Scope::Namespace(namespace) if is_dns_label(namespace) => Some(namespace.as_ref()),
             Scope::Namespace(namespace) => {
-                return Err(KubeSourceError::Namespace {
-                    namespace: namespace.to_string(),
-                });
+                check_namespace(namespace)?;
+                Some(namespace.as_ref())
             }
         };
         let endpoint = Endpoint {
@@ -224,6 +222,16 @@ impl<K: Object> ListWatch<K> for KubeSource<K> {
             Scope::Namespace(namespace) => Some(namespace),
             Scope::All => None,
         }
+    }
+}
+
+/// Refuses what cannot be the name of a namespace.
+pub(crate) fn check_namespace(namespace: &str) -> Result<(), KubeSourceError> {
+    match is_dns_label(namespace) {
+        true => Ok(()),
+        false => Err(KubeSourceError::Namespace {
+            namespace: namespace.to_owned(),
+        }),
     }
 }
 

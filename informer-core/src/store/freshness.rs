@@ -1,8 +1,10 @@
 //! Whether what a reader sees is filling up, current, or the last there will be, said once in the log to whoever reads too
-//! early or too late.
+//! early, too late, or in the wrong place.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use super::versions::Versions;
 
 /// How fresh the answers of a store are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,7 @@ pub(super) struct FreshnessCell {
     state: AtomicU8,
     told_filling: AtomicBool,
     told_final: AtomicBool,
+    told_elsewhere: AtomicBool,
 }
 
 const UNATTENDED: u8 = 0;
@@ -50,6 +53,11 @@ impl FreshnessCell {
         self.state.store(FILLING, Ordering::Release);
     }
 
+    /// The resource an informer fills the store with, if one does.
+    pub(super) fn resource(&self) -> Option<&str> {
+        self.resource.get().map(String::as_str)
+    }
+
     /// The first list is complete.
     pub(super) fn filled(&self) {
         self.state.store(KEPT, Ordering::Release);
@@ -72,7 +80,7 @@ impl FreshnessCell {
         if told.swap(true, Ordering::Relaxed) {
             return;
         }
-        let resource = self.resource.get().map_or("", String::as_str);
+        let resource = self.resource().unwrap_or_default();
         match self.get() {
             Freshness::Final => {
                 tracing::warn!(
@@ -86,6 +94,22 @@ impl FreshnessCell {
                     "read from a cache before its first list was complete: wait for `synced` first"
                 );
             }
+        }
+    }
+}
+
+impl FreshnessCell {
+    /// Somebody looked for something in a namespace and found nothing there: said once, if nothing ever can be.
+    pub(super) fn note_miss(&self, versions: &Versions, namespace: &str) {
+        if self.told_elsewhere.load(Ordering::Relaxed) || namespace.is_empty() || versions.cover(namespace) {
+            return;
+        }
+        if !self.told_elsewhere.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                resource = self.resource().unwrap_or_default(),
+                namespace,
+                "read from a namespace that the informer does not cover: the answer is always empty"
+            );
         }
     }
 }

@@ -81,6 +81,11 @@ pub(in crate::store) enum IndexName {
 }
 
 impl IndexName {
+    /// Whether this is the index of that label.
+    pub(super) fn is_label(&self, label: &str) -> bool {
+        matches!(self, Self::Label(own) if **own == *label)
+    }
+
     /// Whether the two cannot stand side by side.
     pub(super) fn clashes(&self, other: &Self) -> bool {
         match (self, other) {

@@ -8,6 +8,7 @@ use super::index::{
     AnyIndex, Index, IndexData, IndexDefinition, IndexError, IndexFunction, IndexName, IndexSource,
     IndexStatus, IndexValue, inside_index_function,
 };
+use super::slot::Slot;
 use super::snapshot::Snapshot;
 use super::state::{Shared, State};
 use super::versions::Versions;
@@ -56,14 +57,29 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         self.shared.freshness.get()
     }
 
+    /// The resource an informer fills the store with, such as `pods`; `None` if no informer does.
+    pub fn resource(&self) -> Option<&str> {
+        self.shared.freshness.resource()
+    }
+
     /// The object under a key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.shared.read().objects.get(key.into()).map(|slot| slot.get())
+        let state = self.shared.read();
+        let found = state.objects.get(key.into());
+        if found.is_none() {
+            self.shared.note_miss(&state, key.namespace());
+        }
+        found.map(Slot::get)
     }
 
     /// Whether there is an object under a key.
     pub fn contains(&self, key: &ObjectKey) -> bool {
-        self.shared.read().objects.get(key.into()).is_some()
+        let state = self.shared.read();
+        let is_there = state.objects.get(key.into()).is_some();
+        if !is_there {
+            self.shared.note_miss(&state, key.namespace());
+        }
+        is_there
     }
 
     /// All objects, ordered by namespace, then name.
@@ -73,7 +89,27 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// The objects of one namespace, ordered by name. The empty namespace is that of cluster-scoped objects.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
-        self.snapshot().list_namespace(namespace)
+        let snapshot = self.snapshot();
+        let objects = snapshot.list_namespace(namespace);
+        if objects.is_empty() {
+            self.note_miss(&snapshot, Some(namespace));
+        }
+        objects
+    }
+
+    /// The number of objects in one namespace. Costs a walk over them.
+    pub fn len_namespace(&self, namespace: &str) -> usize {
+        let snapshot = self.snapshot();
+        let len = snapshot.namespace(namespace).count();
+        if len == 0 {
+            self.note_miss(&snapshot, Some(namespace));
+        }
+        len
+    }
+
+    /// Says once in the log if what was not found can never be there.
+    pub(super) fn note_miss(&self, snapshot: &Snapshot<K>, namespace: Option<&str>) {
+        self.shared.note_miss(&snapshot.0, namespace);
     }
 
     /// All keys in order.

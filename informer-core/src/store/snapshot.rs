@@ -7,7 +7,7 @@ use super::index::{Index, IndexValue, IndexView};
 use super::key_ref::KeyRef;
 use super::slot::{ObjectRef, Slot};
 use super::stale::Stale;
-use super::state::State;
+use super::state::{Objects, State};
 use super::tree::{self, Packed};
 use super::versions::Versions;
 use crate::key::ObjectKey;
@@ -87,19 +87,12 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
 
     /// All objects with their keys, in order, without a reference count touched.
     pub fn iter(&self) -> Entries<'_, K> {
-        Entries {
-            entries: self.0.objects.iter(),
-            namespace: None,
-        }
+        Entries::of(&self.0.objects, None)
     }
 
     /// The objects of one namespace with their keys, ordered by name.
     pub fn namespace<'a>(&'a self, namespace: &'a str) -> Entries<'a, K> {
-        let entries = self.0.objects.iter_from(KeyRef::start_of(namespace));
-        Entries {
-            entries,
-            namespace: Some(namespace.as_bytes()),
-        }
+        Entries::of(&self.0.objects, Some(namespace))
     }
 
     /// Calls `visit` for every object in order.
@@ -192,6 +185,19 @@ pub struct Entries<'a, K> {
     entries: Walk<'a, K>,
     /// The namespace behind whose last object the walk ends; `None`: it ends with the snapshot.
     namespace: Option<&'a [u8]>,
+}
+
+impl<'a, K> Entries<'a, K> {
+    /// The entries of a tree, or those of one namespace in it.
+    pub(super) fn of(objects: &'a Objects<K>, within: Option<&'a str>) -> Self {
+        Self {
+            entries: match within {
+                Some(namespace) => objects.iter_from(KeyRef::start_of(namespace)),
+                None => objects.iter(),
+            },
+            namespace: within.map(str::as_bytes),
+        }
+    }
 }
 
 impl<'a, K> Iterator for Entries<'a, K> {

@@ -92,6 +92,13 @@ impl<K> Shared<K> {
         self.current.load()
     }
 
+    /// A user who read this state found nothing there: says so once if nothing ever can be.
+    pub(super) fn note_miss(&self, state: &State<K>, namespace: Option<&str>) {
+        if let Some(namespace) = namespace {
+            self.freshness.note_miss(&state.versions, namespace);
+        }
+    }
+
     /// The newest state, for the store and its informer themselves.
     pub(super) fn peek(&self) -> Arc<State<K>> {
         self.current.load_full()

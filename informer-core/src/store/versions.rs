@@ -96,6 +96,14 @@ impl Versions {
         }
     }
 
+    /// Whether the objects of a namespace belong to a scope of this store. A store that nobody fills from a server has none, and
+    /// then every namespace is as good as another.
+    pub fn cover(&self, namespace: &str) -> bool {
+        self.0.is_empty()
+            || self.0.contains_key(&Scope::All)
+            || self.0.contains_key(&Scope::of(Some(namespace)))
+    }
+
     /// Makes a scope known before it has a version.
     pub(super) fn announce(&mut self, scope: &Scope) {
         if !self.0.contains_key(scope) {

@@ -144,7 +144,7 @@ async fn options_and_namespaces_are_checked_when_the_source_is_made() {
     assert!(
         matches!(
             error,
-            KubeSourceError::ListOptions(ListOptionsError::BrokenSelector { .. })
+            KubeSourceError::ListOptions(ListOptionsError::LabelSelector(_))
         ),
         "{error:?}"
     );

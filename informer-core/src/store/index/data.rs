@@ -125,7 +125,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
 // Reading.
 impl<K, V: IndexValue> IndexData<K, V> {
     /// The objects with this value.
-    pub(super) fn set<Q: Ord + ?Sized>(&self, value: &Q) -> Option<&Objects<K>>
+    pub(in crate::store) fn set<Q: Ord + ?Sized>(&self, value: &Q) -> Option<&Objects<K>>
     where
         V: Borrow<Q>,
     {

@@ -1,0 +1,329 @@
+//! An informer without its type, for whoever serves many kinds alike: a factory, a garbage collector, a dashboard.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::{
+    AddHandlerError, InformerStatus, NotSynced, SharedInformer, ShutdownTimeout, StartError, StatusWatch,
+};
+use crate::handler::{Event, HandlerOptions};
+use crate::key::ObjectKey;
+use crate::object::{AnyObject, Object};
+use crate::processor::Registration;
+use crate::resource_version::ResourceVersion;
+use crate::status::State;
+
+/// A [`SharedInformer`] whose kind is known at run time only.
+///
+/// It is another handle to the same informer: handlers, cache and lifetime are shared with the typed handles. Objects come as
+/// [`AnyObject`], which shows their metadata and knows the way back to their type; [`typed`](Self::typed) does the same for the
+/// informer.
+#[derive(Clone)]
+pub struct DynInformer(Arc<dyn Erased>);
+
+impl DynInformer {
+    /// Forgets the kind of an informer.
+    pub fn new<K: Object>(informer: SharedInformer<K>) -> Self {
+        Self(Arc::new(informer))
+    }
+
+    /// The informer as what it is, if its objects are `K`s.
+    pub fn typed<K: Object>(&self) -> Option<SharedInformer<K>> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref::<SharedInformer<K>>().cloned()
+    }
+
+    /// The resource: `pods`, `deployments.apps`.
+    pub fn resource(&self) -> &str {
+        self.0.resource()
+    }
+
+    /// Adds a handler for objects of whatever kind: see [`SharedInformer::add_handler`].
+    pub fn add_handler(
+        &self,
+        handler: impl FnMut(Event<dyn AnyObject>) + Send + 'static,
+    ) -> Result<Registration, AddHandlerError> {
+        let options = self.0.handler_defaults();
+        self.add_handler_with(options, handler)
+    }
+
+    /// Adds a handler with options of its own.
+    pub fn add_handler_with(
+        &self,
+        mut options: HandlerOptions,
+        handler: impl FnMut(Event<dyn AnyObject>) + Send + 'static,
+    ) -> Result<Registration, AddHandlerError> {
+        let name = || std::any::type_name_of_val(&handler).to_owned();
+        options.name = Some(options.name.take().unwrap_or_else(name));
+        self.0.add_boxed_handler(options, Box::new(handler))
+    }
+
+    /// The object under a key.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>> {
+        self.0.get(key)
+    }
+
+    /// All objects, ordered by namespace, then name.
+    pub fn list(&self) -> Vec<Arc<dyn AnyObject>> {
+        self.0.list()
+    }
+
+    /// All keys in order.
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        self.0.keys()
+    }
+
+    /// The number of objects.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no objects.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// See [`SharedInformer::has_synced`].
+    pub fn has_synced(&self) -> bool {
+        self.0.has_synced()
+    }
+
+    /// See [`SharedInformer::synced`].
+    pub async fn synced(&self) -> Result<(), NotSynced> {
+        self.0.synced().await
+    }
+
+    /// See [`SharedInformer::last_sync_resource_version`].
+    pub fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
+        self.0.last_sync_resource_version()
+    }
+
+    /// See [`SharedInformer::status`].
+    pub fn status(&self) -> InformerStatus {
+        self.0.status()
+    }
+
+    /// See [`SharedInformer::status_changes`].
+    pub fn status_changes(&self) -> StatusWatch {
+        self.0.status_changes()
+    }
+
+    /// See [`SharedInformer::start`].
+    pub fn start(&self) -> Result<(), StartError> {
+        self.0.start()
+    }
+
+    /// See [`SharedInformer::stop`].
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// See [`SharedInformer::is_stopped`].
+    pub fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+
+    /// See [`SharedInformer::shutdown`].
+    pub async fn shutdown(&self) {
+        self.0.shutdown().await;
+    }
+
+    /// See [`SharedInformer::shutdown_timeout`].
+    pub async fn shutdown_timeout(&self, time: Duration) -> Result<(), ShutdownTimeout> {
+        self.0.shutdown_timeout(time).await
+    }
+
+    /// The number of objects, for the registry itself: not counted as a read that comes too early or too late.
+    pub(crate) fn objects(&self) -> usize {
+        self.0.objects()
+    }
+
+    pub(crate) fn sync_state(&self) -> SyncState {
+        self.0.sync_state()
+    }
+
+    /// Waits until the informer and the handlers it has now are in sync, or it has stopped.
+    pub(crate) async fn settled(&self) {
+        self.0.settled().await;
+    }
+}
+
+impl<K: Object> From<SharedInformer<K>> for DynInformer {
+    fn from(informer: SharedInformer<K>) -> Self {
+        Self::new(informer)
+    }
+}
+
+impl fmt::Debug for DynInformer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynInformer")
+            .field("resource", &self.resource())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far an informer and its handlers are from being in sync.
+pub(crate) enum SyncState {
+    /// They are.
+    Synced,
+    /// The cache is complete; these handlers have not heard all of it.
+    Handlers(Vec<String>),
+    /// The cache is not complete.
+    Cache {
+        state: State,
+        /// Since when the server has refused one of its scopes.
+        refused_since: Option<Instant>,
+    },
+}
+
+/// What a [`DynInformer`] asks of an informer; the names are those of [`SharedInformer`].
+trait Erased: Any + Send + Sync {
+    fn resource(&self) -> &str;
+    fn handler_defaults(&self) -> HandlerOptions;
+    fn add_boxed_handler(
+        &self,
+        options: HandlerOptions,
+        handler: BoxedHandler,
+    ) -> Result<Registration, AddHandlerError>;
+    fn get(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>>;
+    fn list(&self) -> Vec<Arc<dyn AnyObject>>;
+    fn keys(&self) -> Vec<ObjectKey>;
+    fn len(&self) -> usize;
+    fn objects(&self) -> usize;
+    fn has_synced(&self) -> bool;
+    fn synced(&self) -> BoxFuture<'_, Result<(), NotSynced>>;
+    fn last_sync_resource_version(&self) -> Option<ResourceVersion>;
+    fn status(&self) -> InformerStatus;
+    fn status_changes(&self) -> StatusWatch;
+    fn start(&self) -> Result<(), StartError>;
+    fn stop(&self);
+    fn is_stopped(&self) -> bool;
+    fn shutdown(&self) -> BoxFuture<'_, ()>;
+    fn shutdown_timeout(&self, time: Duration) -> BoxFuture<'_, Result<(), ShutdownTimeout>>;
+    fn sync_state(&self) -> SyncState;
+    fn settled(&self) -> BoxFuture<'_, ()>;
+}
+
+type BoxedHandler = Box<dyn FnMut(Event<dyn AnyObject>) + Send>;
+
+impl<K: Object> Erased for SharedInformer<K> {
+    fn resource(&self) -> &str {
+        self.shared.board.resource()
+    }
+
+    fn handler_defaults(&self) -> HandlerOptions {
+        self.shared.handler_defaults.clone()
+    }
+
+    fn add_boxed_handler(
+        &self,
+        options: HandlerOptions,
+        mut handler: BoxedHandler,
+    ) -> Result<Registration, AddHandlerError> {
+        self.add_handler_with(options, move |event: Event<K>| handler(event.erase()))
+    }
+
+    fn get(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>> {
+        let object = self.shared.indexer.get(key)?;
+        Some(object)
+    }
+
+    fn list(&self) -> Vec<Arc<dyn AnyObject>> {
+        let mut objects: Vec<Arc<dyn AnyObject>> = Vec::with_capacity(self.shared.indexer.len());
+        self.shared
+            .indexer
+            .snapshot()
+            .for_each(|_, object| objects.push(object.clone()));
+        objects
+    }
+
+    fn keys(&self) -> Vec<ObjectKey> {
+        self.shared.indexer.keys()
+    }
+
+    fn len(&self) -> usize {
+        self.shared.indexer.len()
+    }
+
+    fn objects(&self) -> usize {
+        self.shared.indexer.peek().len()
+    }
+
+    fn has_synced(&self) -> bool {
+        self.has_synced()
+    }
+
+    fn synced(&self) -> BoxFuture<'_, Result<(), NotSynced>> {
+        Box::pin(self.synced())
+    }
+
+    fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
+        self.last_sync_resource_version()
+    }
+
+    fn status(&self) -> InformerStatus {
+        self.status()
+    }
+
+    fn status_changes(&self) -> StatusWatch {
+        self.status_changes()
+    }
+
+    fn start(&self) -> Result<(), StartError> {
+        self.start()
+    }
+
+    fn stop(&self) {
+        self.stop();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped()
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.shutdown())
+    }
+
+    fn shutdown_timeout(&self, time: Duration) -> BoxFuture<'_, Result<(), ShutdownTimeout>> {
+        Box::pin(self.shutdown_timeout(time))
+    }
+
+    fn sync_state(&self) -> SyncState {
+        if !self.has_synced() {
+            // A token that was just cancelled may not have been noticed by the tasks yet.
+            let (state, refused_since) = match self.is_stopped() {
+                true => (State::Stopped, None),
+                false => self.shared.board.worst_and_refused(),
+            };
+            return SyncState::Cache { state, refused_since };
+        }
+        let handlers = self.shared.processor.unsynced();
+        match handlers.is_empty() {
+            true => SyncState::Synced,
+            false => SyncState::Handlers(
+                handlers
+                    .iter()
+                    .map(|handler| handler.status().name)
+                    .collect(),
+            ),
+        }
+    }
+
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if self.synced().await.is_err() {
+                return;
+            }
+            for handler in self.shared.processor.unsynced() {
+                // One that ended instead is no longer waited for.
+                let _ = handler.synced().await;
+            }
+        })
+    }
+}

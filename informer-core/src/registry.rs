@@ -1,0 +1,318 @@
+//! Every informer of one factory: one per kind, started, awaited and stopped together.
+
+mod progress;
+mod wait;
+
+use std::any::TypeId;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use kube::core::GroupVersionResource;
+use tokio::sync::watch;
+
+use crate::informer::{DynInformer, SharedInformer, ShutdownTimeout, StartError};
+use crate::object::Object;
+use crate::sync::Mutex;
+
+pub use progress::{InformerProgress, SyncProgress, SyncReport};
+pub use wait::{SyncError, Unsynced, WaitLimits, WaitingFor};
+
+/// A set of informers, at most one for each type and resource.
+///
+/// This is what a factory is made of; the `informers` crate has one with an accessor for each built-in kind. When it is dropped,
+/// its informers stop, whoever else holds one.
+#[derive(Default)]
+pub struct Registry {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    contents: Mutex<Contents>,
+    /// Changes when an informer comes or is started.
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Contents {
+    entries: Vec<Entry>,
+    closing: Closing,
+}
+
+/// Whether informers may still be started.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Closing {
+    #[default]
+    Open,
+    Closed,
+}
+
+/// One informer, known by the type of its objects and the resource they come from.
+struct Entry {
+    kind: TypeId,
+    resource: GroupVersionResource,
+    content: Content,
+    informer: DynInformer,
+    life: Life,
+}
+
+/// How much of each object an informer has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Objects,
+    Metadata,
+}
+
+/// How far an informer is in the registry's hands.
+#[derive(Clone, Copy)]
+enum Life {
+    /// Made with options of its own, and not yet asked for.
+    Prepared,
+    /// Asked for.
+    Created,
+    Started,
+    /// It should run, and does not.
+    Failed(StartError),
+}
+
+impl Registry {
+    /// An empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps an informer for when it is asked for. Until then it is neither started nor shown.
+    ///
+    /// # Errors
+    /// The informer itself, if there is one of this type and resource already.
+    pub fn prepare<K: Object>(
+        &self,
+        resource: GroupVersionResource,
+        informer: SharedInformer<K>,
+    ) -> Result<(), SharedInformer<K>> {
+        let mut contents = self.shared.contents.lock();
+        if contents.position(TypeId::of::<K>(), &resource).is_some() {
+            return Err(informer);
+        }
+        contents
+            .entries
+            .push(Entry::new(resource, &informer, Life::Prepared));
+        Ok(())
+    }
+
+    /// The informer of this type and resource, made if there is none. After a shutdown it is one that has stopped.
+    ///
+    /// `make` is called under the registry's lock; making an informer runs no user code.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn get_or_make<K: Object, E>(
+        &self,
+        resource: &GroupVersionResource,
+        make: impl FnOnce() -> Result<SharedInformer<K>, E>,
+    ) -> Result<SharedInformer<K>, E> {
+        let kind = TypeId::of::<K>();
+        let mut contents = self.shared.contents.lock();
+        let informer = match contents.take(kind, resource) {
+            Some(present) => present.typed().expect("entries are found by their type"),
+            None => {
+                let informer = make()?;
+                contents
+                    .entries
+                    .push(Entry::new(resource.clone(), &informer, Life::Created));
+                informer
+            }
+        };
+        if contents.closing == Closing::Closed {
+            informer.stop();
+        }
+        drop(contents);
+        self.shared.announce();
+        Ok(informer)
+    }
+
+    /// The informer of a resource that was asked for already, of whichever type; not one that has metadata only.
+    pub fn find(&self, resource: &GroupVersionResource) -> Option<DynInformer> {
+        let contents = self.shared.contents.lock();
+        let found = contents.asked_for().find(|entry| {
+            entry.resource == *resource && entry.content == Content::Objects
+        })?;
+        Some(found.informer.clone())
+    }
+
+    /// Every informer that was asked for, in that order.
+    pub fn informers(&self) -> Vec<DynInformer> {
+        let contents = self.shared.contents.lock();
+        contents
+            .asked_for()
+            .map(|entry| entry.informer.clone())
+            .collect()
+    }
+
+    /// Starts every informer that was asked for and is not started. May be called again after more were asked for.
+    ///
+    /// One that cannot be started is told in the log and by [`wait_for_sync`](Self::wait_for_sync); calling this again tries
+    /// again.
+    pub fn start(&self) {
+        let mut contents = self.shared.contents.lock();
+        let closing = contents.closing;
+        for entry in &mut contents.entries {
+            match entry.life {
+                Life::Created | Life::Failed(_) if closing == Closing::Open => entry.start(),
+                _ => {}
+            }
+        }
+        drop(contents);
+        self.shared.announce();
+    }
+
+    /// Waits until every started informer, and every handler it has, is in sync.
+    ///
+    /// Streams ([`SharedInformer::events`]) are not waited for: their readers decide when to go on. Informers asked for or started
+    /// later are not either.
+    ///
+    /// # Errors
+    /// [`SyncError`] names each informer that is not in sync and why: once every one of them has been refused by the server for as
+    /// long as `limits` says, or has stopped; or at the deadline.
+    pub async fn wait_for_sync(&self, limits: WaitLimits) -> Result<(), SyncError> {
+        wait::run(&self.shared, limits).await
+    }
+
+    /// The way to being in sync, to be shown to somebody who waits.
+    pub fn progress(&self) -> SyncProgress {
+        SyncProgress::new(&self.shared)
+    }
+
+    /// Stops every informer; see [`SharedInformer::shutdown`]. Informers asked for afterwards have stopped already. May be
+    /// called again, and at the same time.
+    pub async fn shutdown(&self) {
+        let informers = self.shared.close();
+        join_all(informers.iter().map(DynInformer::shutdown)).await;
+    }
+
+    /// Like [`shutdown`](Self::shutdown), but gives up waiting after a time.
+    ///
+    /// # Errors
+    /// The informers that have not stopped, each with the handlers that are still busy. They finish on their own.
+    pub async fn shutdown_timeout(&self, time: Duration) -> Result<(), RegistryShutdownTimeout> {
+        let informers = self.shared.close();
+        let ends = informers.iter().map(async |informer| {
+            let error = informer.shutdown_timeout(time).await.err()?;
+            Some((informer.resource().to_owned(), error))
+        });
+        let stuck: Vec<_> = join_all(ends).await.into_iter().flatten().collect();
+        match stuck.is_empty() {
+            true => Ok(()),
+            false => Err(RegistryShutdownTimeout { stuck }),
+        }
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("informers", &self.informers())
+            .finish()
+    }
+}
+
+impl Shared {
+    /// Lets nothing start any more, and begins to stop what runs.
+    fn close(&self) -> Vec<DynInformer> {
+        let mut contents = self.contents.lock();
+        contents.closing = Closing::Closed;
+        let informers: Vec<DynInformer> = contents
+            .entries
+            .iter()
+            .map(|entry| entry.informer.clone())
+            .collect();
+        drop(contents);
+        for informer in &informers {
+            informer.stop();
+        }
+        self.announce();
+        informers
+    }
+
+    fn announce(&self) {
+        self.changed.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+impl Contents {
+    fn position(&self, kind: TypeId, resource: &GroupVersionResource) -> Option<usize> {
+        self.entries
+            .iter()
+            .position(|entry| entry.kind == kind && entry.resource == *resource)
+    }
+
+    /// The informer of this type and resource, which counts as asked for from now on.
+    fn take(&mut self, kind: TypeId, resource: &GroupVersionResource) -> Option<DynInformer> {
+        let at = self.position(kind, resource)?;
+        let entry = &mut self.entries[at];
+        if let Life::Prepared = entry.life {
+            entry.life = Life::Created;
+        }
+        Some(entry.informer.clone())
+    }
+
+    fn asked_for(&self) -> impl Iterator<Item = &Entry> {
+        self.entries
+            .iter()
+            .filter(|entry| !matches!(entry.life, Life::Prepared))
+    }
+}
+
+impl Entry {
+    fn new<K: Object>(resource: GroupVersionResource, informer: &SharedInformer<K>, life: Life) -> Self {
+        Self {
+            kind: TypeId::of::<K>(),
+            resource,
+            content: match K::metadata_api() {
+                true => Content::Metadata,
+                false => Content::Objects,
+            },
+            informer: DynInformer::new(informer.clone()),
+            life,
+        }
+    }
+
+    fn start(&mut self) {
+        self.life = match self.informer.start() {
+            // Its owner may have started it by hand.
+            Ok(()) | Err(StartError::AlreadyStarted) => Life::Started,
+            Err(error) => {
+                tracing::error!(resource = %self.informer.resource(), %error, "could not start an informer");
+                Life::Failed(error)
+            }
+        };
+    }
+}
+
+/// Informers that took too long to stop.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.describe())]
+#[non_exhaustive]
+pub struct RegistryShutdownTimeout {
+    /// The resource of each, and what it is busy with.
+    pub stuck: Vec<(String, ShutdownTimeout)>,
+}
+
+impl RegistryShutdownTimeout {
+    fn describe(&self) -> String {
+        let each: Vec<String> = self
+            .stuck
+            .iter()
+            .map(|(resource, error)| format!("{resource}: {error}"))
+            .collect();
+        each.join("; ")
+    }
+}

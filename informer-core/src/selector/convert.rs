@@ -1,0 +1,123 @@
+//! Selectors of other types: the API's `LabelSelector`, and kube's.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use kube::core::{Expression, Selector as KubeSelector};
+
+use super::requirement::{Operator, Requirement, RequirementError};
+use super::{Selector, Terms};
+
+/// The selector an API object has in its spec. An empty one selects everything, as upstream's `LabelSelectorAsSelector` has it.
+impl TryFrom<&LabelSelector> for Selector {
+    type Error = RequirementError;
+
+    fn try_from(selector: &LabelSelector) -> Result<Self, RequirementError> {
+        let labels = selector.match_labels.iter().flatten();
+        let equal = labels.map(|(key, value)| Requirement::new(key, Operator::Equals, [value]));
+        let expressions = selector.match_expressions.iter().flatten();
+        equal.chain(expressions.map(Requirement::try_from)).collect()
+    }
+}
+
+/// As [`TryFrom<&LabelSelector>`](#impl-TryFrom<%26LabelSelector>-for-Selector).
+impl TryFrom<LabelSelector> for Selector {
+    type Error = RequirementError;
+
+    fn try_from(selector: LabelSelector) -> Result<Self, RequirementError> {
+        Self::try_from(&selector)
+    }
+}
+
+/// The selector an API object may have in its spec: one that is not there selects nothing, an empty one everything.
+impl TryFrom<Option<&LabelSelector>> for Selector {
+    type Error = RequirementError;
+
+    fn try_from(selector: Option<&LabelSelector>) -> Result<Self, RequirementError> {
+        selector.map_or(Ok(Self::nothing()), Self::try_from)
+    }
+}
+
+impl TryFrom<&LabelSelectorRequirement> for Requirement {
+    type Error = RequirementError;
+
+    fn try_from(requirement: &LabelSelectorRequirement) -> Result<Self, RequirementError> {
+        let operator = match requirement.operator.as_str() {
+            "In" => Operator::In,
+            "NotIn" => Operator::NotIn,
+            "Exists" => Operator::Exists,
+            "DoesNotExist" => Operator::DoesNotExist,
+            unknown => {
+                return Err(RequirementError::UnknownOperator {
+                    key: requirement.key.clone(),
+                    operator: unknown.to_owned(),
+                });
+            }
+        };
+        Self::new(&requirement.key, operator, requirement.values.iter().flatten())
+    }
+}
+
+/// kube's selector, checked: kube itself takes any key and value.
+impl TryFrom<KubeSelector> for Selector {
+    type Error = RequirementError;
+
+    fn try_from(selector: KubeSelector) -> Result<Self, RequirementError> {
+        selector.into_iter().map(Requirement::try_from).collect()
+    }
+}
+
+/// kube's requirement, checked.
+impl TryFrom<Expression> for Requirement {
+    type Error = RequirementError;
+
+    fn try_from(expression: Expression) -> Result<Self, RequirementError> {
+        match expression {
+            Expression::In(key, values) => Self::new(key, Operator::In, values),
+            Expression::NotIn(key, values) => Self::new(key, Operator::NotIn, values),
+            Expression::Equal(key, value) => Self::new(key, Operator::Equals, [value]),
+            Expression::NotEqual(key, value) => Self::new(key, Operator::NotEquals, [value]),
+            Expression::Exists(key) => Self::new(key, Operator::Exists, [""; 0]),
+            Expression::DoesNotExist(key) => Self::new(key, Operator::DoesNotExist, [""; 0]),
+        }
+    }
+}
+
+/// A selector for kube's `ListParams`, as far as kube can say it.
+impl TryFrom<&Selector> for KubeSelector {
+    type Error = UnsupportedByKube;
+
+    fn try_from(selector: &Selector) -> Result<Self, UnsupportedByKube> {
+        match selector.0 {
+            Terms::Nothing => Err(UnsupportedByKube::Nothing),
+            _ => selector.requirements().map(expression).collect(),
+        }
+    }
+}
+
+fn expression(requirement: &Requirement) -> Result<Expression, UnsupportedByKube> {
+    let key = requirement.key().to_owned();
+    let values = || requirement.values().iter().cloned();
+    Ok(match requirement.operator() {
+        Operator::Equals => Expression::Equal(key, values().collect()),
+        Operator::NotEquals => Expression::NotEqual(key, values().collect()),
+        Operator::In => Expression::In(key, values().collect()),
+        Operator::NotIn => Expression::NotIn(key, values().collect()),
+        Operator::Exists => Expression::Exists(key),
+        Operator::DoesNotExist => Expression::DoesNotExist(key),
+        Operator::GreaterThan | Operator::LessThan => return Err(UnsupportedByKube::Comparison { key }),
+    })
+}
+
+/// Why a [`Selector`] cannot be one of kube's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnsupportedByKube {
+    /// [`Selector::nothing`] has no text, and so no requests either.
+    #[error("a selector of nothing cannot be a selector of kube's")]
+    Nothing,
+    /// `key>5` or `key<5`.
+    #[error("kube's selectors cannot compare integers, as this one does with the label {key:?}")]
+    Comparison {
+        /// The key of the label.
+        key: String,
+    },
+}

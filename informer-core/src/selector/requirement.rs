@@ -1,0 +1,233 @@
+//! One requirement of a selector: a key, an operator and values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::syntax;
+
+/// One thing a selector asks of an object's labels.
+///
+/// It is valid from the start: key and values can be those of labels, and there are as many values as the operator takes. Order is
+/// by key, then operator, then values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Requirement {
+    key: String,
+    operator: Operator,
+    /// In order, each once.
+    values: Vec<String>,
+}
+
+/// How a requirement compares the label with its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// `key=value` (or `key==value`, which means the same and prints as this): the label has this value.
+    Equals,
+    /// `key!=value`: the label has another value, or is not there.
+    NotEquals,
+    /// `key in (a,b)`: the label has one of the values, of which there is at least one.
+    In,
+    /// `key notin (a,b)`: the label has none of the values, or is not there.
+    NotIn,
+    /// `key>5`: the label is an integer greater than the value, which is one too.
+    GreaterThan,
+    /// `key<5`: the label is an integer less than the value, which is one too.
+    LessThan,
+    /// `key`: the label is there.
+    Exists,
+    /// `!key`: the label is not there.
+    DoesNotExist,
+}
+
+impl Requirement {
+    /// A requirement on the label `key`. The order of values and repetitions among them do not matter.
+    ///
+    /// # Errors
+    /// [`RequirementError`] if the key or a value cannot be that of a label, or there are not as many values as the operator takes.
+    ///
+    /// ```
+    /// use informer_core::selector::{Operator, Requirement};
+    ///
+    /// let requirement = Requirement::new("tier", Operator::In, ["front", "back"])?;
+    /// assert_eq!(requirement.to_string(), "tier in (back,front)");
+    /// assert!(Requirement::new("tier", Operator::Exists, ["front"]).is_err());
+    /// # Ok::<(), informer_core::selector::RequirementError>(())
+    /// ```
+    pub fn new<V: Into<String>>(
+        key: impl Into<String>,
+        operator: Operator,
+        values: impl IntoIterator<Item = V>,
+    ) -> Result<Self, RequirementError> {
+        let (key, values) = (key.into(), values.into_iter().map(Into::into).collect());
+        Self::check(&key, operator, &values)?;
+        Ok(Self::from_valid(key, operator, values))
+    }
+
+    fn check(key: &str, operator: Operator, values: &Vec<String>) -> Result<(), RequirementError> {
+        syntax::key(key).map_err(|flaw| RequirementError::Key {
+            key: key.to_owned(),
+            expected: flaw.expected,
+        })?;
+        if !operator.takes(values.len()) {
+            return Err(RequirementError::Values {
+                key: key.to_owned(),
+                operator,
+                found: values.len(),
+            });
+        }
+        for value in values {
+            syntax::value_of(operator, value).map_err(|flaw| RequirementError::Value {
+                key: key.to_owned(),
+                value: value.clone(),
+                expected: flaw.expected,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A requirement whose parts were checked.
+    pub(super) fn from_valid(key: String, operator: Operator, mut values: Vec<String>) -> Self {
+        values.sort_unstable();
+        values.dedup();
+        Self {
+            key,
+            operator,
+            values,
+        }
+    }
+
+    /// The key of the label.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How the label is compared.
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// The values it is compared with, in order, each once: none for [`Operator::Exists`] and [`Operator::DoesNotExist`], one
+    /// or more for [`Operator::In`] and [`Operator::NotIn`], one for the others.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// The values of which the label must have one, if this requirement says so (`=` and `in`): what an index of that label can
+    /// be asked for.
+    pub fn one_of(&self) -> Option<&[String]> {
+        match self.operator {
+            Operator::Equals | Operator::In => Some(&self.values),
+            _ => None,
+        }
+    }
+
+    /// Whether an object with these labels meets the requirement.
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        let label = labels.get(&self.key);
+        match self.operator {
+            Operator::Equals | Operator::In => label.is_some_and(|label| self.has(label)),
+            Operator::NotEquals | Operator::NotIn => label.is_none_or(|label| !self.has(label)),
+            Operator::GreaterThan => self.compare(label, |label, bound| label > bound),
+            Operator::LessThan => self.compare(label, |label, bound| label < bound),
+            Operator::Exists => label.is_some(),
+            Operator::DoesNotExist => label.is_none(),
+        }
+    }
+
+    fn has(&self, label: &str) -> bool {
+        self.values
+            .binary_search_by(|value| value.as_str().cmp(label))
+            .is_ok()
+    }
+
+    /// A label that is missing or not an integer is neither greater nor less.
+    fn compare(&self, label: Option<&String>, holds: fn(i64, i64) -> bool) -> bool {
+        let bound = self.values.first().and_then(|value| value.parse().ok());
+        let label = label.and_then(|label| label.parse().ok());
+        label.zip(bound).is_some_and(|(label, bound)| holds(label, bound))
+    }
+}
+
+impl Operator {
+    /// Whether a requirement with this operator can have so many values.
+    fn takes(self, values: usize) -> bool {
+        match self {
+            Self::Equals | Self::NotEquals | Self::GreaterThan | Self::LessThan => values == 1,
+            Self::In | Self::NotIn => values > 0,
+            Self::Exists | Self::DoesNotExist => values == 0,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Equals => "=",
+            Self::NotEquals => "!=",
+            Self::In => "in",
+            Self::NotIn => "notin",
+            Self::GreaterThan => ">",
+            Self::LessThan => "<",
+            Self::Exists => "exists",
+            Self::DoesNotExist => "!",
+        }
+    }
+}
+
+/// The sign or word as selectors have it; `exists` for the operator that has none.
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, operator, values } = self;
+        match operator {
+            Operator::Exists => f.write_str(key),
+            Operator::DoesNotExist => write!(f, "!{key}"),
+            Operator::In | Operator::NotIn => write!(f, "{key} {operator} ({})", values.join(",")),
+            _ => write!(f, "{key}{operator}{}", values.concat()),
+        }
+    }
+}
+
+/// Why something is not a [`Requirement`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequirementError {
+    /// The key cannot be that of a label.
+    #[error("{key:?} cannot be the key of a label: expected {expected}")]
+    Key {
+        /// The key.
+        key: String,
+        /// What it should be, where it first goes wrong.
+        expected: &'static str,
+    },
+    /// A value cannot be that of a label, or is no integer where one is compared.
+    #[error("{value:?} cannot be asked of the label {key:?}: expected {expected}")]
+    Value {
+        /// The key of the label.
+        key: String,
+        /// The value.
+        value: String,
+        /// What it should be, where it first goes wrong.
+        expected: &'static str,
+    },
+    /// The operator takes more values, or fewer.
+    #[error("the operator `{operator}` cannot have {found} values, on the label {key:?}")]
+    Values {
+        /// The key of the label.
+        key: String,
+        /// The operator.
+        operator: Operator,
+        /// How many values there are.
+        found: usize,
+    },
+    /// A `LabelSelector` has an operator that does not exist.
+    #[error("{operator:?} is not an operator of label selectors: In, NotIn, Exists or DoesNotExist is, on the label {key:?}")]
+    UnknownOperator {
+        /// The key of the label.
+        key: String,
+        /// The operator.
+        operator: String,
+    },
+}

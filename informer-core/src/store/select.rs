@@ -1,0 +1,176 @@
+//! Reading by label selector, through the index of a label where there is one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::index::IndexData;
+use super::indexer::Indexer;
+use super::key_ref::KeyRef;
+use super::slot::ObjectRef;
+use super::snapshot::{Entries, Snapshot};
+use super::state::{Objects, State};
+use crate::object::Object;
+use crate::selector::Selector;
+
+impl<K: Object> Snapshot<K> {
+    /// The selected objects with their keys, ordered by namespace, then name, without a reference count touched.
+    ///
+    /// A requirement that names the values a label may have (`app=web`, `app in (web,db)`) is answered from the index of that
+    /// label, if the snapshot has one ([`Indexer::add_label_index`]); of several, from the one with the fewest candidates. Then
+    /// the cost is that of the candidates, otherwise that of all objects.
+    ///
+    /// ```
+    /// # use informer_core::{Indexer, Selector};
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # fn example(indexer: Indexer<Pod>) -> Result<(), Box<dyn std::error::Error>> {
+    /// indexer.add_label_index("app")?;
+    /// let (snapshot, selector) = (indexer.snapshot(), "app=web,!legacy".parse::<Selector>()?);
+    /// for (key, pod) in snapshot.select(&selector) {
+    ///     println!("{key} runs on {:?}", pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn select<'a>(&'a self, selector: &'a Selector) -> Selected<'a, K> {
+        Selected::new(&self.0, None, selector)
+    }
+
+    /// The selected objects of one namespace, as [`select`](Self::select). The cost is that of the namespace's objects, or of the
+    /// candidates among them.
+    pub fn select_namespace<'a>(&'a self, namespace: &'a str, selector: &'a Selector) -> Selected<'a, K> {
+        Selected::new(&self.0, Some(namespace), selector)
+    }
+}
+
+impl<K: Object> Indexer<K> {
+    /// The selected objects, ordered by namespace, then name. A label that has an index is looked up there, as
+    /// [`Snapshot::select`] says.
+    pub fn select(&self, selector: &Selector) -> Vec<Arc<K>> {
+        let snapshot = self.snapshot();
+        if selector.is_everything() {
+            return snapshot.list();
+        }
+        snapshot.select(selector).map(|(_, object)| object.clone()).collect()
+    }
+
+    /// The selected objects of one namespace, ordered by name.
+    pub fn select_namespace(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
+        if selector.is_everything() {
+            return self.list_namespace(namespace);
+        }
+        let snapshot = self.snapshot();
+        let selected = snapshot.select_namespace(namespace, selector);
+        let objects: Vec<Arc<K>> = selected.map(|(_, object)| object.clone()).collect();
+        if objects.is_empty() {
+            self.note_miss(&snapshot, Some(namespace));
+        }
+        objects
+    }
+}
+
+/// The selected objects of a snapshot with their keys, in order; made by [`Snapshot::select`].
+pub struct Selected<'a, K> {
+    selector: &'a Selector,
+    candidates: Candidates<'a, K>,
+}
+
+/// Where the objects that may be selected are.
+enum Candidates<'a, K> {
+    /// In one tree: the store's, or that of one value of a label.
+    One(Entries<'a, K>),
+    /// In the trees of several values of a label.
+    Several(Merge<'a, K>),
+    /// Nowhere.
+    None,
+}
+
+impl<'a, K: Object> Selected<'a, K> {
+    fn new(state: &'a State<K>, within: Option<&'a str>, selector: &'a Selector) -> Self {
+        let candidates = match smallest(state, selector).as_deref() {
+            _ if selector.is_nothing() => Candidates::None,
+            None => Candidates::One(Entries::of(&state.objects, within)),
+            Some([]) => Candidates::None,
+            Some([set]) => Candidates::One(Entries::of(set, within)),
+            Some(sets) => Candidates::Several(Merge::new(sets, within)),
+        };
+        Self { selector, candidates }
+    }
+}
+
+/// The smallest set of objects an index offers for one of the requirements, in one tree for each value that has any; `None`
+/// if no index can help.
+fn smallest<'a, K: Object>(state: &'a State<K>, selector: &Selector) -> Option<Vec<&'a Objects<K>>> {
+    let offers = selector.requirements().filter_map(|requirement| {
+        let values = requirement.one_of()?;
+        let index = label_index(state, requirement.key())?;
+        let sets: Vec<_> = values.iter().filter_map(|value| index.set(value.as_str())).collect();
+        Some((sets.iter().map(|set| set.len()).sum::<usize>(), sets))
+    });
+    let (_, sets) = offers.min_by_key(|(len, _)| *len)?;
+    Some(sets)
+}
+
+fn label_index<'a, K: Object>(state: &'a State<K>, label: &str) -> Option<&'a IndexData<K, String>> {
+    let index = state.indexes.iter().find(|index| index.name().is_label(label))?;
+    IndexData::typed(&**index)
+}
+
+impl<'a, K: Object> Iterator for Selected<'a, K> {
+    type Item = (KeyRef<'a>, ObjectRef<'a, K>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (key, object) = match &mut self.candidates {
+                Candidates::One(entries) => entries.next()?,
+                Candidates::Several(merge) => merge.next()?,
+                Candidates::None => return None,
+            };
+            if self.selector.is_everything() || self.selector.matches_object(&**object) {
+                return Some((key, object));
+            }
+        }
+    }
+}
+
+impl<K> fmt::Debug for Selected<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Selected").field(&self.selector).finish()
+    }
+}
+
+/// Several trees, walked as one in the order of keys. No key is in two of them: an object has one value for a label.
+struct Merge<'a, K> {
+    /// The next object of each tree, and what comes behind it.
+    trees: Vec<(Option<ObjectRef<'a, K>>, Entries<'a, K>)>,
+    /// The key of the next object of each tree that has one, and where the tree is; the smallest key first.
+    order: BinaryHeap<Reverse<(KeyRef<'a>, usize)>>,
+}
+
+impl<'a, K: Object> Merge<'a, K> {
+    fn new(sets: &[&'a Objects<K>], within: Option<&'a str>) -> Self {
+        let trees: Vec<_> = sets.iter().map(|set| (None, Entries::of(set, within))).collect();
+        let order = BinaryHeap::with_capacity(trees.len());
+        let mut merge = Self { trees, order };
+        for at in 0..merge.trees.len() {
+            merge.refill(at);
+        }
+        merge
+    }
+
+    fn refill(&mut self, at: usize) {
+        let (head, rest) = &mut self.trees[at];
+        if let Some((key, object)) = rest.next() {
+            *head = Some(object);
+            self.order.push(Reverse((key, at)));
+        }
+    }
+
+    fn next(&mut self) -> Option<(KeyRef<'a>, ObjectRef<'a, K>)> {
+        let Reverse((key, at)) = self.order.pop()?;
+        let object = self.trees[at].0.take()?;
+        self.refill(at);
+        Some((key, object))
+    }
+}
