@@ -45,12 +45,21 @@
 //! needed less often: [`client`] to connect, [`source`] for a list and watch of one's own, [`store`] and [`delta`] for the
 //! parts by themselves.
 
+mod factory;
+
+pub use factory::{
+    FactoryBuildError, LookupError, ResourceError, ResourceInformer, SharedInformerFactory,
+    SharedInformerFactoryBuilder,
+};
+pub use informer_core::registry::{
+    InformerProgress, RegistryShutdownTimeout, SyncError, SyncProgress, SyncReport, Unsynced, WaitingFor,
+};
 pub use informer_core::{
-    AddHandlerError, AsyncEventHandler, BackoffConfig, BufferMode, BuildError, Counts, Deleted, Event,
-    EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState, HandlerStatus,
-    Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError, ListOptions,
-    ListenerEnded, ManagedFields, Namespaces, NotSynced, Object, ObjectKey, Offload, Origin, Overflow,
-    ParseKeyError, ReflectorConfig, Registration, Removal, ResourceVersion, Scope, ScopeStatus,
+    AddHandlerError, AnyObject, AsyncEventHandler, BackoffConfig, BufferMode, BuildError, Counts, Deleted,
+    DynInformer, Event, EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState,
+    HandlerStatus, Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError,
+    ListOptions, ListenerEnded, ManagedFields, Namespaces, NotSynced, Object, ObjectKey, Offload, Origin,
+    Overflow, ParseKeyError, ReflectorConfig, Registration, Removal, ResourceVersion, Scope, ScopeStatus,
     SharedInformer, SharedInformerBuilder, ShutdownTimeout, Snapshot, SourceError, StartError, State,
     StatusWatch, UpdateCause, WaitError, WatchErrorHandler, WatchListVerdict,
 };

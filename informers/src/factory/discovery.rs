@@ -1,0 +1,169 @@
+//! Asking the server which resources it has, and finding one by any of its names.
+
+use std::time::Duration;
+
+use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
+use kube::core::{ApiResource, GroupVersionResource};
+
+use super::LookupError;
+use super::builder::Reach;
+use super::error::check_resource;
+
+/// How long the server may take to say what it has.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A resource the server has, and that can be watched.
+pub(super) struct Found {
+    pub(super) api_resource: ApiResource,
+    pub(super) reach: Reach,
+}
+
+impl Found {
+    pub(super) fn resource(&self) -> GroupVersionResource {
+        let ApiResource {
+            group,
+            version,
+            plural,
+            ..
+        } = &self.api_resource;
+        GroupVersionResource::gvr(group, version, plural)
+    }
+}
+
+/// Finds a resource by a name `kubectl get` would take.
+pub(super) async fn look_up(client: &kube::Client, name: &str) -> Result<Found, LookupError> {
+    let ask = async {
+        let core = client.list_core_api_versions_aggregated().await?;
+        let rest = client.list_api_groups_aggregated().await?;
+        Ok(core.items.into_iter().chain(rest.items).collect::<Vec<_>>())
+    };
+    match tokio::time::timeout(DEADLINE, ask).await {
+        Ok(groups) => choose(
+            &groups.map_err(|error| LookupError::Discovery(Box::new(error)))?,
+            name,
+        ),
+        Err(_) => Err(LookupError::Timeout { after: DEADLINE }),
+    }
+}
+
+/// What a user may write: `deploy`, `deployments.apps`, `deployments.v1.apps`.
+struct Wanted<'a> {
+    name: &'a str,
+    group: Option<&'a str>,
+    version: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Every reading of a name: `a.v1.b` may be version `v1` of group `b`, or group `v1.b`.
+    fn readings(text: &'a str) -> Vec<Self> {
+        let Some((name, rest)) = text.split_once('.') else {
+            return vec![Self {
+                name: text,
+                group: None,
+                version: None,
+            }];
+        };
+        let mut readings = vec![Self {
+            name,
+            group: Some(rest),
+            version: None,
+        }];
+        let (version, group) = rest.split_once('.').unwrap_or((rest, ""));
+        readings.push(Self {
+            name,
+            group: Some(group),
+            version: Some(version),
+        });
+        readings
+    }
+
+    fn wants(&self, group: &str, version: &str, resource: &APIResourceDiscovery) -> bool {
+        let is_name = |text: &Option<String>| {
+            text.as_deref()
+                .is_some_and(|text| text.eq_ignore_ascii_case(self.name))
+        };
+        let kind = resource.response_kind.as_ref();
+        self.group.is_none_or(|wanted| wanted == group)
+            && self.version.is_none_or(|wanted| wanted == version)
+            && (is_name(&resource.resource)
+                || is_name(&resource.singular_resource)
+                || resource
+                    .short_names
+                    .iter()
+                    .any(|short| short.eq_ignore_ascii_case(self.name))
+                || kind.is_some_and(|kind| is_name(&kind.kind)))
+    }
+}
+
+/// The first resource of that name, in the server's order of groups and versions, which puts what it prefers first. One that
+/// can be watched comes before one that cannot.
+fn choose(groups: &[APIGroupDiscovery], name: &str) -> Result<Found, LookupError> {
+    let mut unavailable = Vec::new();
+    let mut refused = None;
+    for wanted in Wanted::readings(name) {
+        for group in groups {
+            let group_name = group_name(group);
+            for version in &group.versions {
+                let version_name = version.version.as_deref().unwrap_or_default();
+                if version.freshness.as_deref() == Some("Stale") && version.resources.is_empty() {
+                    unavailable.push(format!("{group_name}/{version_name}"));
+                }
+                for resource in &version.resources {
+                    if !wanted.wants(group_name, version_name, resource) {
+                        continue;
+                    }
+                    match found(group_name, version_name, resource) {
+                        Err(error @ LookupError::NotWatchable { .. }) => refused = refused.or(Some(error)),
+                        outcome => return outcome,
+                    }
+                }
+            }
+        }
+    }
+    unavailable.dedup();
+    Err(refused.unwrap_or(LookupError::Unknown {
+        name: name.to_owned(),
+        unavailable,
+    }))
+}
+
+fn group_name(group: &APIGroupDiscovery) -> &str {
+    let metadata = group.metadata.as_ref();
+    metadata
+        .and_then(|metadata| metadata.name.as_deref())
+        .unwrap_or_default()
+}
+
+fn found(group: &str, version: &str, resource: &APIResourceDiscovery) -> Result<Found, LookupError> {
+    let plural = resource.resource.as_deref().unwrap_or_default();
+    if !["list", "watch"]
+        .iter()
+        .all(|verb| resource.verbs.iter().any(|able| able == verb))
+    {
+        return Err(LookupError::NotWatchable {
+            resource: match group {
+                "" => plural.to_owned(),
+                group => format!("{plural}.{group}"),
+            },
+            verbs: resource.verbs.clone(),
+        });
+    }
+    check_resource(group, version, plural)?;
+    let kind = resource.response_kind.as_ref();
+    Ok(Found {
+        api_resource: ApiResource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            api_version: match group {
+                "" => version.to_owned(),
+                group => format!("{group}/{version}"),
+            },
+            kind: kind.and_then(|kind| kind.kind.clone()).unwrap_or_default(),
+            plural: plural.to_owned(),
+        },
+        reach: match resource.scope.as_deref() {
+            Some("Cluster") => Reach::Cluster,
+            _ => Reach::Configured,
+        },
+    })
+}
