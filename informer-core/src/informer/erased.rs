@@ -16,6 +16,7 @@ use crate::key::ObjectKey;
 use crate::object::{AnyObject, Object};
 use crate::processor::Registration;
 use crate::resource_version::ResourceVersion;
+use crate::selector::Selector;
 use crate::status::State;
 
 /// A [`SharedInformer`] whose kind is known at run time only.
@@ -68,9 +69,9 @@ impl DynInformer {
         self.0.get(key)
     }
 
-    /// All objects, ordered by namespace, then name.
-    pub fn list(&self) -> Vec<Arc<dyn AnyObject>> {
-        self.0.list()
+    /// The objects a selector selects, ordered by namespace, then name.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<dyn AnyObject>> {
+        self.0.list(selector)
     }
 
     /// All keys in order.
@@ -191,7 +192,7 @@ trait Erased: Any + Send + Sync {
         handler: BoxedHandler,
     ) -> Result<Registration, AddHandlerError>;
     fn get(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>>;
-    fn list(&self) -> Vec<Arc<dyn AnyObject>>;
+    fn list(&self, selector: &Selector) -> Vec<Arc<dyn AnyObject>>;
     fn keys(&self) -> Vec<ObjectKey>;
     fn len(&self) -> usize;
     fn objects(&self) -> usize;
@@ -233,12 +234,13 @@ impl<K: Object> Erased for SharedInformer<K> {
         Some(object)
     }
 
-    fn list(&self) -> Vec<Arc<dyn AnyObject>> {
-        let mut objects: Vec<Arc<dyn AnyObject>> = Vec::with_capacity(self.shared.indexer.len());
-        self.shared
-            .indexer
-            .snapshot()
-            .for_each(|_, object| objects.push(object.clone()));
+    fn list(&self, selector: &Selector) -> Vec<Arc<dyn AnyObject>> {
+        let mut objects: Vec<Arc<dyn AnyObject>> = Vec::new();
+        self.shared.indexer.snapshot().for_each(|_, object| {
+            if selector.matches_object(&**object) {
+                objects.push(object.clone());
+            }
+        });
         objects
     }
 
