@@ -1,7 +1,9 @@
 //! The generator: an inventory of kinds in, source text out.
 //!
-//! Today this crate holds the first half, the [`inventory`] of Kubernetes' built-in kinds. It depends on neither kube nor
-//! k8s-openapi: it reads the *sources* of k8s-openapi (feature `scan`), so a build script or proc macro may use it without
-//! choosing a Kubernetes version for the user.
+//! The [`inventory`] is the table of Kubernetes' built-in kinds; [`emit`] (feature `emit`) writes the typed layer from it. This
+//! crate depends on neither kube nor k8s-openapi: it reads the *sources* of k8s-openapi (feature `scan`), so a build script
+//! or proc macro may use it without choosing a Kubernetes version for the user.
 
+#[cfg(feature = "emit")]
+pub mod emit;
 pub mod inventory;

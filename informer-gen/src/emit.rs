@@ -1,0 +1,153 @@
+//! Writes the typed layer: from the rows of the inventory to the text of every generated file.
+//!
+//! What is written are type aliases and one-line accessors only. A body that did more would be compiled for each of a
+//! hundred kinds, in every build, whether a program uses the kind or not.
+//!
+//! ```
+//! let files = informer_gen::emit::emit(informer_gen::inventory::builtin())?;
+//! let core = &files["informers/src/generated/core.rs"];
+//! assert!(core.contains("pub fn pods(&self) -> PodInformer { self.0.resource() }"));
+//! # Ok::<(), informer_gen::emit::EmitError>(())
+//! ```
+
+mod about;
+mod checks;
+mod features;
+mod gate;
+mod informers;
+mod listers;
+mod names;
+mod plan;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use proc_macro2::TokenStream;
+
+pub use self::features::{FEATURES_BEGIN, FEATURES_END, Member};
+use crate::inventory::{NEWEST, OLDEST, Resource};
+
+/// Folders in which every file is generated: whoever writes the files deletes these first.
+pub const FOLDERS: [&str; 3] = [
+    "informers/src/generated",
+    "listers/src/generated",
+    "tests/generated/generated",
+];
+
+/// Why there is no code for the rows. Nothing is written unless everything can be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// A kind's accessor cannot be named.
+    #[error(
+        "{api_version} {kind}: no accessor name, because the plural `{plural}` is not the words of the kind with another \
+         ending; the rule is in informer-gen/src/emit/names.rs"
+    )]
+    Accessor {
+        /// The kind's group and version.
+        api_version: String,
+        /// The kind.
+        kind: String,
+        /// The plural that does not fit.
+        plural: String,
+    },
+    /// A kind's type is not where generated code looks for it.
+    #[error(
+        "{api_version} {kind}: its path `{path}` does not end in its group's module, its version and its name"
+    )]
+    Path {
+        /// The kind's group and version.
+        api_version: String,
+        /// The kind.
+        kind: String,
+        /// The path in the table.
+        path: String,
+    },
+    /// Two things would have one name.
+    #[error("clash in `{place}`: {what} `{one}` and `{other}`")]
+    Clash {
+        /// The module.
+        place: String,
+        /// What they share.
+        what: String,
+        /// The first one.
+        one: String,
+        /// The second one.
+        other: String,
+    },
+    /// A group is new, and nobody has said what it is about.
+    #[error(
+        "the group `{group}` has no description; add a line to `ABOUT` in informer-gen/src/emit/about.rs"
+    )]
+    NoWords {
+        /// The group's module.
+        group: String,
+    },
+    /// What was put together is not Rust: a fault of the generator.
+    #[error("the generator's text for {path} is not Rust")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// What the parser said.
+        source: syn::Error,
+    },
+}
+
+/// The text of every generated file, by its path from the root of the workspace.
+///
+/// # Errors
+/// A name that cannot be made or is taken, or a group without a description: see [`EmitError`].
+pub fn emit(resources: &[Resource]) -> Result<BTreeMap<String, String>, EmitError> {
+    let groups = plan::plan(resources)?;
+    let mut trees: Vec<(String, TokenStream)> = vec![
+        ("informers/src/generated.rs".to_owned(), informers::root(&groups)),
+        ("listers/src/generated.rs".to_owned(), listers::root(&groups)),
+        (
+            "tests/generated/generated/every_kind.rs".to_owned(),
+            checks::every_kind(&groups),
+        ),
+        (
+            "tests/generated/generated/pins.rs".to_owned(),
+            checks::pins(&groups),
+        ),
+    ];
+    for group in &groups {
+        let module = &group.module;
+        trees.push((
+            format!("informers/src/generated/{module}.rs"),
+            informers::group(group),
+        ));
+        trees.push((
+            format!("listers/src/generated/{module}.rs"),
+            listers::group(group),
+        ));
+    }
+    let mut files = BTreeMap::new();
+    for (path, tokens) in trees {
+        let text = source::print(&path, tokens)?;
+        files.insert(path, text);
+    }
+    for member in ["informers", "listers", "tests/generated"] {
+        files.insert(format!("{member}/build.rs"), build_script());
+    }
+    Ok(files)
+}
+
+/// The generated part of a manifest: the lines from [`FEATURES_BEGIN`] to [`FEATURES_END`].
+///
+/// # Errors
+/// As [`emit`].
+pub fn features(resources: &[Resource], member: Member) -> Result<String, EmitError> {
+    Ok(features::features(&plan::plan(resources)?, member))
+}
+
+/// The same for every crate that stands under conditions on releases. A text, because it has comments and is not a table.
+fn build_script() -> String {
+    let text = include_str!("emit/build_script.txt")
+        .replace("{oldest}", &OLDEST.minor.to_string())
+        .replace("{newest}", &NEWEST.minor.to_string());
+    format!("{}{text}", source::MARKER)
+}

@@ -1,0 +1,114 @@
+//! The generated tests: one file that pins types, one that plays every kind through an API server.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::gate;
+use super::plan::{Group, Kind, Version, ident};
+use super::source::module_doc;
+
+/// `tests/generated/generated/pins.rs`: constants that compile only if a type is the one in the table.
+pub(super) fn pins(groups: &[Group<'_>]) -> TokenStream {
+    let head = module_doc(&[
+        "Pins the type of every accessor and alias: constants that compile if it is right, and compile to nothing.".to_owned(),
+    ]);
+    let names = kinds(groups).map(|(_, _, kind)| {
+        let (cfg, name) = (
+            kind.gate.attribute(),
+            format!("{} {}", kind.row.api_version(), kind.row.kind),
+        );
+        quote!(#cfg #name)
+    });
+    let releases = gate::releases().map(|minor| {
+        let (name, minor) = (gate::at_least(minor), Literal::u8_unsuffixed(minor));
+        quote!(#[cfg(#name)] #minor)
+    });
+    let kubernetes = gate::releases().map(|minor| {
+        let (only, minor) = (format_ident!("k8s_if_1_{minor}"), Literal::u8_unsuffixed(minor));
+        quote!(k8s_openapi::#only! { pub(crate) const KUBERNETES: u8 = #minor; })
+    });
+    let modules = groups
+        .iter()
+        .flat_map(|group| group.versions.iter().map(move |version| pins_of(group, version)));
+    quote! {
+        #head
+        use informers::{Lister, NamespaceLister, ResourceInformer, SharedInformerFactory};
+        #(#kubernetes)*
+        /// The releases that the build script says this build has caught up with, by the number after `1.`.
+        pub(crate) const RELEASES: &[u8] = &[#(#releases),*];
+        /// What is pinned below in this build.
+        pub(crate) const PINNED: &[&str] = &[#(#names),*];
+        #(#modules)*
+    }
+}
+
+fn pins_of(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
+    let (cfg, name) = (
+        version.gate.attribute(),
+        format_ident!("{}_{}", group.module, version.module),
+    );
+    let (group_module, module) = (ident(&group.module), ident(&version.module));
+    let (group_holder, holder) = (ident(&group.type_name), ident(&version.type_name));
+    let (group_accessor, types) = (ident(&group.accessor), version.types_path());
+    let kinds = version.kinds.iter().map(|kind| {
+        let (cfg, api, accessor) = (kind.gate.within(&version.gate), ident(&kind.row.kind), ident(&kind.accessor));
+        let (informer, lister, one) = (kind.alias("Informer"), kind.alias("Lister"), kind.alias("NamespaceLister"));
+        let of_namespace = kind.is_namespaced().then(|| {
+            quote! {
+                #cfg const _: Option<typed::#one> = None::<NamespaceLister<api::#api>>;
+                #cfg const _: fn(&Lister<api::#api>, &str) -> NamespaceLister<api::#api> = Lister::<api::#api>::#accessor;
+            }
+        });
+        quote! {
+            #cfg const _: fn(&typed::#holder) -> ResourceInformer<api::#api> = typed::#holder::#accessor;
+            #cfg const _: Option<typed::#informer> = None::<ResourceInformer<api::#api>>;
+            #cfg const _: Option<typed::#lister> = None::<Lister<api::#api>>;
+            #of_namespace
+        }
+    });
+    quote! {
+        #cfg
+        mod #name {
+            use super::*;
+            use informers::#group_module::{#group_holder, #module as typed};
+            use #types as api;
+            const _: fn(&SharedInformerFactory) -> #group_holder = SharedInformerFactory::#group_accessor;
+            const _: fn(&#group_holder) -> typed::#holder = #group_holder::#module;
+            #(#kinds)*
+        }
+    }
+}
+
+/// `tests/generated/generated/every_kind.rs`: a test per kind, with no logic of its own.
+pub(super) fn every_kind(groups: &[Group<'_>]) -> TokenStream {
+    let head = module_doc(&[
+        "A test per kind: one object of it, from its birth to its end, seen through its own accessors."
+            .to_owned(),
+    ]);
+    let tests = kinds(groups).map(|(group, version, kind)| {
+        let (cfg, accessor) = (kind.gate.attribute(), ident(&kind.accessor));
+        let (group_accessor, module) = (ident(&group.accessor), ident(&version.module));
+        let name = format_ident!("{}_{}_{}", group.module, version.module, kind.accessor);
+        let informer = quote!(|factory| factory.#group_accessor().#module().#accessor());
+        let check = if kind.is_namespaced() {
+            quote!(crate::namespaced(#informer, |lister, namespace| lister.#accessor(namespace)).await)
+        } else {
+            quote!(crate::cluster(#informer).await)
+        };
+        quote! {
+            #cfg
+            #[tokio::test(start_paused = true)]
+            async fn #name() { #check }
+        }
+    });
+    quote!(#head #(#tests)*)
+}
+
+fn kinds<'a>(
+    groups: &'a [Group<'a>],
+) -> impl Iterator<Item = (&'a Group<'a>, &'a Version<'a>, &'a Kind<'a>)> {
+    groups.iter().flat_map(|group| {
+        let versions = group.versions.iter();
+        versions.flat_map(move |version| version.kinds.iter().map(move |kind| (group, version, kind)))
+    })
+}

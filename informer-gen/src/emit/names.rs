@@ -1,0 +1,92 @@
+//! The name of a kind's accessor: word breaks from the Kind, the ending from the plural in the API.
+//!
+//! `IPAddress` and `ipaddresses` give `ip_addresses`. The Kind knows where words begin and the plural how the last one
+//! ends, so nothing here has to know English.
+
+/// The accessor of a kind, or `None` if `plural` is not the words of `kind` with another ending.
+pub(super) fn accessor(kind: &str, plural: &str) -> Option<String> {
+    let words: Vec<String> = words(kind).iter().map(|word| word.to_ascii_lowercase()).collect();
+    let (last, head) = words.split_last()?;
+    let ending = plural.strip_prefix(&head.concat())?;
+    // A plural keeps its word but for the last letter (`policy`, `policies`); anything else is another word.
+    let stem = last.get(..last.len().checked_sub(1)?)?;
+    if ending.is_empty() || !ending.starts_with(stem) {
+        return None;
+    }
+    let words: Vec<&str> = head.iter().map(String::as_str).chain([ending]).collect();
+    Some(words.join("_"))
+}
+
+/// The words of a name in camel case; a run of capitals is one word: `CSIStorageCapacity` is `CSI`, `Storage`, `Capacity`.
+fn words(name: &str) -> Vec<&str> {
+    let bytes = name.as_bytes();
+    let is_upper = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_uppercase);
+    let is_lower = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_lowercase);
+    let mut starts: Vec<usize> = (1..bytes.len())
+        .filter(|&index| is_upper(index) && (!is_upper(index - 1) || is_lower(index + 1)))
+        .collect();
+    starts.insert(0, 0);
+    let ends = starts.iter().skip(1).copied().chain([name.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .filter_map(|(&start, end)| name.get(start..end))
+        .collect()
+}
+
+/// Groups whose name the factory needs for itself (`factory.resource::<K>()`), and what their accessors are called instead.
+const TAKEN: [(&str, &str); 1] = [("resource", "resource_group")];
+
+/// The factory's accessor of a group: the name of its module, unless that is taken.
+pub(super) fn group_accessor(module: &str) -> &str {
+    let taken = TAKEN.iter().find(|(name, _)| *name == module);
+    taken.map_or(module, |(_, instead)| instead)
+}
+
+/// The name of a type from that of a module: `core` is `Core`, `v1beta1` is `V1beta1`.
+pub(super) fn type_name(module: &str) -> String {
+    let mut chars = module.chars();
+    let first = chars.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: &str, plural: &str, expected: Option<&str>) {
+        assert_eq!(accessor(kind, plural).as_deref(), expected, "{kind}, {plural}");
+    }
+
+    #[test]
+    fn words_come_from_the_kind_and_the_ending_from_the_plural() {
+        check("Pod", "pods", Some("pods"));
+        check("Endpoints", "endpoints", Some("endpoints"));
+        check("IPAddress", "ipaddresses", Some("ip_addresses"));
+        check("NetworkPolicy", "networkpolicies", Some("network_policies"));
+        check("StorageClass", "storageclasses", Some("storage_classes"));
+        check("ServiceCIDR", "servicecidrs", Some("service_cidrs"));
+        check(
+            "CSIStorageCapacity",
+            "csistoragecapacities",
+            Some("csi_storage_capacities"),
+        );
+    }
+
+    #[test]
+    fn a_plural_of_other_words_gives_no_name() {
+        check("Pod", "containers", None);
+        check("Foot", "feet", None);
+        check("StorageClass", "classes", None);
+        check("StorageClass", "storage", None);
+        check("", "pods", None);
+    }
+
+    #[test]
+    fn a_module_becomes_a_type() {
+        assert_eq!(
+            (type_name("core"), type_name("v1beta1")),
+            ("Core".into(), "V1beta1".into())
+        );
+    }
+}
