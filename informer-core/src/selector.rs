@@ -116,9 +116,7 @@ impl Selector {
         match self.0 {
             Terms::Nothing => Self(Terms::Nothing),
             Terms::Everything => Self::from_iter([requirement]),
-            Terms::All(requirements) => {
-                Self::from_iter(requirements.iter().cloned().chain([requirement]))
-            }
+            Terms::All(requirements) => Self::from_iter(requirements.iter().cloned().chain([requirement])),
         }
     }
 

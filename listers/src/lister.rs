@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use informer_core::{Indexer, Object, ObjectKey, Snapshot};
+use informer_core::{Indexer, Object, ObjectKey, Selector, Snapshot, store};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 
 use crate::namespace::NamespaceLister;
+use crate::not_found::NotFound;
 
 /// Reads the objects of one kind from an informer's cache; cheap to clone and to share between threads.
 ///
@@ -60,14 +61,71 @@ impl<K: Object> Lister<K> {
         Self { indexer }
     }
 
-    /// All objects, ordered by namespace, then name.
-    pub fn list(&self) -> Vec<Arc<K>> {
-        self.indexer.list()
+    /// A lister over these objects, for the unit tests of code that takes one.
+    ///
+    /// Nothing fills it from a server, and no objects can be put in later. Indexes can:
+    /// [`indexer`](Self::indexer)`().add_index(..)` and `add_label_index(..)` work as on a real cache.
+    ///
+    /// ```
+    /// use informer_core::Selector;
+    /// use k8s_openapi::api::core::v1::Node;
+    /// use listers::Lister;
+    ///
+    /// let node = |name: &str| Node {
+    ///     metadata: kube::api::ObjectMeta { name: Some(name.into()), ..Default::default() },
+    ///     ..Node::default()
+    /// };
+    /// let nodes = Lister::from_objects([node("node-2"), node("node-1")]);
+    /// assert!(nodes.get("node-1").is_some());
+    /// assert_eq!(nodes.list(&Selector::everything()).len(), 2);
+    /// ```
+    ///
+    /// # Panics
+    /// If an object has no name, or two have the same key: the message says which.
+    #[track_caller]
+    pub fn from_objects(objects: impl IntoIterator<Item = K>) -> Self {
+        let (mut writer, indexer) = store::new();
+        let mut commit = writer.begin();
+        for (place, object) in objects.into_iter().enumerate() {
+            let Some(key) = ObjectKey::of(object.meta()) else {
+                panic!("the object at place {place} of those for a lister has no name");
+            };
+            let twin = commit.upsert(key.clone(), Arc::new(object));
+            assert!(twin.is_none(), "two of the objects for a lister are {key}");
+        }
+        commit.publish();
+        Self::new(indexer)
+    }
+
+    /// The selected objects, ordered by namespace, then name.
+    ///
+    /// A requirement that names the values a label may have (`app=web`, `app in (web,db)`) is answered from the index of that
+    /// label, if there is one ([`Indexer::add_label_index`]): then the call costs what the index offers, not what the cache
+    /// holds.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.indexer.select(selector)
+    }
+
+    /// Calls `visit` for every selected object, ordered by namespace, then name, without collecting them. They are those of one
+    /// moment: what changes meanwhile is not seen.
+    pub fn for_each(&self, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
+        for (_, object) in self.indexer.snapshot().select(selector) {
+            visit(&object);
+        }
     }
 
     /// The object under a key, for kinds of any scope.
     pub fn get_key(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.indexer.get(key)
+    }
+
+    /// The object under a key, or an error that names it.
+    ///
+    /// # Errors
+    /// [`NotFound`] if the cache has no such object.
+    pub fn require_key(&self, key: &ObjectKey) -> Result<Arc<K>, NotFound> {
+        self.get_key(key)
+            .ok_or_else(|| NotFound::of(&self.indexer, key.clone()))
     }
 
     /// The number of objects.
@@ -80,7 +138,28 @@ impl<K: Object> Lister<K> {
         self.indexer.is_empty()
     }
 
-    /// The cache as it is now, whole and unchanging, to ask several questions of one moment.
+    /// The cache as it is now, whole and unchanging, to ask several questions of one moment. It is stamped with the version
+    /// it has, and indexes can be read on it.
+    ///
+    /// ```
+    /// # use informer_core::Selector;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use listers::Lister;
+    /// # fn example(pods: Lister<Pod>) -> Result<(), Box<dyn std::error::Error>> {
+    /// let by_node = pods.indexer().add_index("node", |pod: &Pod| {
+    ///     pod.spec.as_ref().and_then(|spec| spec.node_name.clone())
+    /// })?;
+    /// let (front, snapshot) = ("tier=front".parse::<Selector>()?, pods.snapshot());
+    /// println!(
+    ///     "at version {:?}: {} pods, {} in front, {} on node-1",
+    ///     snapshot.resource_version(),
+    ///     snapshot.len(),
+    ///     snapshot.select(&front).count(),
+    ///     snapshot.index(&by_node).len("node-1"),
+    /// );
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn snapshot(&self) -> Snapshot<K> {
         self.indexer.snapshot()
     }
@@ -103,6 +182,14 @@ impl<K: Object + kube::Resource<Scope = ClusterResourceScope>> Lister<K> {
     pub fn get(&self, name: &str) -> Option<Arc<K>> {
         self.indexer.get(&ObjectKey::cluster(name))
     }
+
+    /// The object of this name, or an error that names it.
+    ///
+    /// # Errors
+    /// [`NotFound`] if the cache has no such object.
+    pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
+        self.require_key(&ObjectKey::cluster(name))
+    }
 }
 
 impl<K> Clone for Lister<K> {
@@ -116,16 +203,6 @@ impl<K> Clone for Lister<K> {
 impl<K: Object> From<Indexer<K>> for Lister<K> {
     fn from(indexer: Indexer<K>) -> Self {
         Self::new(indexer)
-    }
-}
-
-/// Walks over the objects of one moment: what changes meanwhile is not seen.
-impl<K: Object> IntoIterator for &Lister<K> {
-    type Item = Arc<K>;
-    type IntoIter = std::vec::IntoIter<Arc<K>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.list().into_iter()
     }
 }
 

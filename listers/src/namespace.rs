@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use informer_core::{Indexer, Object, ObjectKey};
+use informer_core::{Indexer, Object, ObjectKey, Selector};
+
+use crate::not_found::NotFound;
 
 /// Reads the objects of one kind in one namespace; made by [`Lister::namespace`](crate::Lister::namespace).
 ///
@@ -27,15 +29,51 @@ impl<K: Object> NamespaceLister<K> {
         &self.namespace
     }
 
-    /// The objects of the namespace, ordered by name.
-    pub fn list(&self) -> Vec<Arc<K>> {
-        self.indexer.list_namespace(&self.namespace)
+    /// The selected objects of the namespace, ordered by name.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.indexer.select_namespace(&self.namespace, selector)
+    }
+
+    /// Calls `visit` for every selected object of the namespace, ordered by name, without collecting them. They are those of one
+    /// moment: what changes meanwhile is not seen.
+    pub fn for_each(&self, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
+        let snapshot = self.indexer.snapshot();
+        let mut selected = snapshot.select_namespace(&self.namespace, selector).peekable();
+        if selected.peek().is_none() {
+            // A namespace outside the informer's is reported by the indexer, which the walk does not go through.
+            self.is_empty();
+        }
+        for (_, object) in selected {
+            visit(&object);
+        }
     }
 
     /// The object of this name in the namespace.
     pub fn get(&self, name: &str) -> Option<Arc<K>> {
-        self.indexer
-            .get(&ObjectKey::namespaced(self.namespace.clone(), name))
+        self.indexer.get(&self.key(name))
+    }
+
+    /// The object of this name in the namespace, or an error that names it.
+    ///
+    /// # Errors
+    /// [`NotFound`] if the cache has no such object.
+    pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
+        self.get(name)
+            .ok_or_else(|| NotFound::of(&self.indexer, self.key(name)))
+    }
+
+    /// The number of objects in the namespace. Costs a walk over them.
+    pub fn len(&self) -> usize {
+        self.indexer.len_namespace(&self.namespace)
+    }
+
+    /// Whether there are no objects in the namespace.
+    pub fn is_empty(&self) -> bool {
+        self.indexer.is_namespace_empty(&self.namespace)
+    }
+
+    fn key(&self, name: &str) -> ObjectKey {
+        ObjectKey::namespaced(self.namespace.clone(), name)
     }
 }
 
@@ -45,16 +83,6 @@ impl<K> Clone for NamespaceLister<K> {
             indexer: self.indexer.clone(),
             namespace: self.namespace.clone(),
         }
-    }
-}
-
-/// Walks over the namespace's objects of one moment: what changes meanwhile is not seen.
-impl<K: Object> IntoIterator for &NamespaceLister<K> {
-    type Item = Arc<K>;
-    type IntoIter = std::vec::IntoIter<Arc<K>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.list().into_iter()
     }
 }
 

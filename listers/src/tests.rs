@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer_core::store::{self, IndexerWriter};
-use informer_core::{Object, ObjectKey};
+use informer_core::{Object, ObjectKey, Selector};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 
 use crate::Lister;
@@ -34,8 +34,7 @@ fn check<K: Object>(objects: impl IntoIterator<Item = Arc<K>>, expected: &[&str]
 #[test]
 fn a_lister_lists_everything_in_order() {
     let (_writer, maps) = filled::<ConfigMap>(&["web/b", "db/a", "web/a"]);
-    check(maps.list(), &["db/a", "web/a", "web/b"]);
-    check(&maps, &["db/a", "web/a", "web/b"]);
+    check(maps.list(&Selector::everything()), &["db/a", "web/a", "web/b"]);
     assert_eq!((maps.len(), maps.is_empty()), (3, false));
 }
 
@@ -44,11 +43,10 @@ fn a_namespace_lister_sees_its_namespace_only() {
     let (_writer, maps) = filled::<ConfigMap>(&["web/b", "db/a", "web/a", "web-2/a"]);
     let web = maps.namespace("web");
     assert_eq!(web.name(), "web");
-    check(web.list(), &["web/a", "web/b"]);
-    check(&web, &["web/a", "web/b"]);
+    check(web.list(&Selector::everything()), &["web/a", "web/b"]);
     check(web.get("a"), &["web/a"]);
     check(web.get("c"), &[]);
-    check(maps.namespace("none").list(), &[]);
+    check(maps.namespace("none").list(&Selector::everything()), &[]);
 }
 
 #[test]
@@ -77,5 +75,5 @@ fn a_lister_shows_commits_and_a_snapshot_does_not() {
 fn a_lister_outlives_the_writer() {
     let (writer, nodes) = filled::<Node>(&["node-1"]);
     drop(writer);
-    check(nodes.clone().list(), &["node-1"]);
+    check(nodes.clone().list(&Selector::everything()), &["node-1"]);
 }

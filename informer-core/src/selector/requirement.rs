@@ -180,7 +180,11 @@ impl fmt::Display for Operator {
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, operator, values } = self;
+        let Self {
+            key,
+            operator,
+            values,
+        } = self;
         match operator {
             Operator::Exists => f.write_str(key),
             Operator::DoesNotExist => write!(f, "!{key}"),
@@ -223,7 +227,9 @@ pub enum RequirementError {
         found: usize,
     },
     /// A `LabelSelector` has an operator that does not exist.
-    #[error("{operator:?} is not an operator of label selectors: In, NotIn, Exists or DoesNotExist is, on the label {key:?}")]
+    #[error(
+        "{operator:?} is not an operator of label selectors: In, NotIn, Exists or DoesNotExist is, on the label {key:?}"
+    )]
     UnknownOperator {
         /// The key of the label.
         key: String,

@@ -67,13 +67,20 @@ fn name(text: &str) -> Result<(), Flaw> {
     if text.len() > NAME_MAX {
         return Err(Flaw::at(NAME_MAX, "at most 63 characters"));
     }
-    ends(text, |byte| byte.is_ascii_alphanumeric(), "a letter or a digit at both ends")
+    ends(
+        text,
+        |byte| byte.is_ascii_alphanumeric(),
+        "a letter or a digit at both ends",
+    )
 }
 
 /// Checks a DNS subdomain (RFC 1123): lower-case labels, joined by dots.
 fn subdomain(text: &str) -> Result<(), Flaw> {
     let is_end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    if let Some(offset) = text.bytes().position(|byte| !is_end(byte) && !b"-.".contains(&byte)) {
+    if let Some(offset) = text
+        .bytes()
+        .position(|byte| !is_end(byte) && !b"-.".contains(&byte))
+    {
         return Err(Flaw::at(
             offset,
             "a lower-case letter, a digit, `-` or `.` in the prefix of a key",

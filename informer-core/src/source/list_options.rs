@@ -172,7 +172,10 @@ mod tests {
     fn a_broken_label_selector_is_refused_at_the_character() {
         check(ListOptions::default().labels(""), Ok(()));
         check(ListOptions::default().labels(" "), Ok(()));
-        check(ListOptions::default().labels("a in (b, c),example.com/d notin (e), n > 5"), Ok(()));
+        check(
+            ListOptions::default().labels("a in (b, c),example.com/d notin (e), n > 5"),
+            Ok(()),
+        );
         let broken = ListOptions::default().labels("a=b,,c=d").validate();
         let Err(ListOptionsError::LabelSelector(error)) = broken else {
             panic!("{broken:?}");

@@ -107,6 +107,16 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         len
     }
 
+    /// Whether there are no objects in one namespace.
+    pub fn is_namespace_empty(&self, namespace: &str) -> bool {
+        let snapshot = self.snapshot();
+        let is_empty = snapshot.namespace(namespace).next().is_none();
+        if is_empty {
+            self.note_miss(&snapshot, Some(namespace));
+        }
+        is_empty
+    }
+
     /// Says once in the log if what was not found can never be there.
     pub(super) fn note_miss(&self, snapshot: &Snapshot<K>, namespace: Option<&str>) {
         self.shared.note_miss(&snapshot.0, namespace);

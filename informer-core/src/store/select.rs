@@ -52,7 +52,10 @@ impl<K: Object> Indexer<K> {
         if selector.is_everything() {
             return snapshot.list();
         }
-        snapshot.select(selector).map(|(_, object)| object.clone()).collect()
+        snapshot
+            .select(selector)
+            .map(|(_, object)| object.clone())
+            .collect()
     }
 
     /// The selected objects of one namespace, ordered by name.
@@ -105,7 +108,10 @@ fn smallest<'a, K: Object>(state: &'a State<K>, selector: &Selector) -> Option<V
     let offers = selector.requirements().filter_map(|requirement| {
         let values = requirement.one_of()?;
         let index = label_index(state, requirement.key())?;
-        let sets: Vec<_> = values.iter().filter_map(|value| index.set(value.as_str())).collect();
+        let sets: Vec<_> = values
+            .iter()
+            .filter_map(|value| index.set(value.as_str()))
+            .collect();
         Some((sets.iter().map(|set| set.len()).sum::<usize>(), sets))
     });
     let (_, sets) = offers.min_by_key(|(len, _)| *len)?;
