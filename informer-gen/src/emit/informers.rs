@@ -22,14 +22,13 @@ pub(super) fn root(groups: &[Group<'_>]) -> TokenStream {
         quote! {
             #about
             #cfg
-            pub fn #accessor(&self) -> self::#module::#holder { self::#module::#holder(self.clone()) }
+            pub fn #accessor(&self) -> #module::#holder { #module::#holder(self.clone()) }
         }
     });
     quote! {
         #head
-        use crate::SharedInformerFactory;
         #(#modules)*
-        impl SharedInformerFactory { #(#accessors)* }
+        impl crate::SharedInformerFactory { #(#accessors)* }
     }
 }
 
@@ -58,10 +57,9 @@ pub(super) fn group(group: &Group<'_>) -> TokenStream {
     let versions = group.versions.iter().map(|version| self::version(group, version));
     quote! {
         #head
-        use crate::SharedInformerFactory;
         #about
         #[derive(Clone, Debug)]
-        pub struct #holder(pub(super) SharedInformerFactory);
+        pub struct #holder(pub(super) crate::SharedInformerFactory);
         impl #holder { #(#accessors)* }
         #(#versions)*
     }
@@ -88,13 +86,12 @@ fn version(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
         #cfg
         pub mod #module {
             #head
-            use crate::{ResourceInformer, SharedInformerFactory};
             use #types as api;
             #[doc(inline)]
             pub use listers::#group_module::#module::*;
             #about
             #[derive(Clone, Debug)]
-            pub struct #holder(pub(super) SharedInformerFactory);
+            pub struct #holder(pub(super) crate::SharedInformerFactory);
             impl #holder { #(#accessors)* }
             #(#aliases)*
         }
@@ -135,6 +132,6 @@ fn alias(group: &Group<'_>, version: &Version<'_>, kind: &Kind<'_>) -> TokenStre
     quote! {
         #about
         #cfg
-        pub type #name = ResourceInformer<api::#api>;
+        pub type #name = crate::ResourceInformer<api::#api>;
     }
 }

@@ -1,4 +1,6 @@
 //! The listers crate: two aliases per kind, and the method that names the kind instead of `namespace`.
+//!
+//! The generic types are named by their paths: imported, `NamespaceLister` would be taken for the lister of namespaces.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -23,16 +25,10 @@ pub(super) fn group(group: &Group<'_>) -> TokenStream {
         let (cfg, module) = (version.gate.within(&group.gate), ident(&version.module));
         let (head, types) = (module_doc(&version.paragraphs("Listers")), version.types_path());
         let kinds = version.kinds.iter().map(|kind| self::kind(group, version, kind));
-        let imports = if version.kinds.iter().any(Kind::is_namespaced) {
-            quote!({ Lister, NamespaceLister })
-        } else {
-            quote!(Lister)
-        };
         quote! {
             #cfg
             pub mod #module {
                 #head
-                use crate::#imports;
                 use #types as api;
                 #(#kinds)*
             }
@@ -52,7 +48,7 @@ fn kind(group: &Group<'_>, version: &Version<'_>, kind: &Kind<'_>) -> TokenStrea
     let all = quote! {
         #about_lister
         #cfg
-        pub type #lister = Lister<api::#api>;
+        pub type #lister = crate::Lister<api::#api>;
     };
     if !kind.is_namespaced() {
         return all;
@@ -63,15 +59,15 @@ fn kind(group: &Group<'_>, version: &Version<'_>, kind: &Kind<'_>) -> TokenStrea
         kind.note()
     ));
     let about_accessor = doc(&format!(
-        "The {link} objects of one namespace, as [`Lister::namespace`]."
+        "The {link} objects of one namespace, as [`namespace`](crate::Lister::namespace)."
     ));
     quote! {
         #all
         #about_one
         #cfg
-        pub type #namespace_lister = NamespaceLister<api::#api>;
+        pub type #namespace_lister = crate::NamespaceLister<api::#api>;
         #cfg
-        impl Lister<api::#api> {
+        impl crate::Lister<api::#api> {
             #about_accessor
             #[inline]
             pub fn #accessor(&self, namespace: &str) -> #namespace_lister { self.namespace(namespace) }
