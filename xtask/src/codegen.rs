@@ -1,48 +1,77 @@
 //! `cargo xtask codegen`: writes what is generated, or checks that it is fresh.
 //!
-//! For now that is one file, the inventory of kinds.
+//! From the sources of k8s-openapi comes the table of kinds, from the table the typed layer: whole folders, which hold nothing
+//! else, a few single files, and the features of the groups in two manifests.
 
-use std::path::PathBuf;
+mod manifest;
+mod output;
 
+use std::path::Path;
+
+use informer_gen::emit::{self, Member};
 use informer_gen::inventory::{self, Resource, scan};
 
+use self::output::Output;
 use crate::{Result, workspace};
 
-/// Scans k8s-openapi and writes the table, if it changes.
+const TABLE: &str = "informer-gen/inventory/resources.txt";
+const MANIFESTS: [(&str, Member); 2] = [
+    ("informers/Cargo.toml", Member::Informers),
+    ("listers/Cargo.toml", Member::Listers),
+];
+
+/// Scans k8s-openapi and writes everything that follows from it.
 pub(crate) fn write() -> Result<()> {
     let resources = scanned()?;
-    let path = table();
-    let text = inventory::render(&resources);
-    if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
-        println!("fresh: {} kinds in {}", resources.len(), path.display());
-        return Ok(());
-    }
-    std::fs::write(&path, text)?;
-    println!("wrote {} kinds to {}", resources.len(), path.display());
+    let output = generated(workspace::root(), &resources)?;
+    output.write(workspace::root())?;
+    println!("wrote {} files for {} kinds", output.files.len(), resources.len());
     Ok(())
 }
 
-/// Fails if [`write()`] would change anything, and says how to correct it.
+/// Fails if [`write()`] would change anything, and says what and how to correct it.
 pub(crate) fn check() -> Result<()> {
     let resources = scanned()?;
-    let path = table();
-    let text = std::fs::read_to_string(&path)?;
-    scan::check_fresh(&text, &resources).map_err(|stale| {
-        format!(
-            "{} is stale: {stale}\n  to write it anew: cargo xtask codegen",
-            path.display()
-        )
-    })?;
-    println!("fresh: {} kinds in {}", resources.len(), path.display());
-    Ok(())
+    let table = std::fs::read_to_string(workspace::root().join(TABLE))?;
+    // Said in terms of kinds, before everything that follows from them.
+    scan::check_fresh(&table, &resources).map_err(|stale| advise(&format!("{TABLE} is stale: {stale}")))?;
+    let output = generated(workspace::root(), &resources)?;
+    let differences = output.differences(workspace::root())?;
+    if differences.is_empty() {
+        println!(
+            "fresh: {} files for {} kinds",
+            output.files.len(),
+            resources.len()
+        );
+        return Ok(());
+    }
+    let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    Err(advise(&format!("generated files are stale:\n  {}", lines.join("\n  "))).into())
+}
+
+fn advise(problem: &str) -> String {
+    format!("{problem}\n  to write everything anew: cargo xtask codegen")
 }
 
 fn scanned() -> Result<Vec<Resource>> {
     Ok(scan::scan(&workspace::sources_of("k8s-openapi")?)?)
 }
 
-fn table() -> PathBuf {
-    workspace::root().join("informer-gen/inventory/resources.txt")
+/// Everything that follows from the rows; only the hand-written parts of the manifests are read from `root`.
+fn generated(root: &Path, resources: &[Resource]) -> Result<Output> {
+    let mut files = emit::emit(resources)?;
+    files.insert(TABLE.to_owned(), inventory::render(resources));
+    for (path, member) in MANIFESTS {
+        let present = std::fs::read_to_string(root.join(path))?;
+        let features = emit::features(resources, member)?;
+        let text =
+            manifest::with_features(&present, &features).map_err(|problem| format!("{path}: {problem}"))?;
+        files.insert(path.to_owned(), text);
+    }
+    Ok(Output {
+        folders: emit::FOLDERS.map(str::to_owned).to_vec(),
+        files,
+    })
 }
 
 #[cfg(test)]
@@ -53,5 +82,14 @@ mod tests {
     fn the_checked_in_table_agrees_with_the_sources_of_k8s_openapi() {
         let scanned = scanned().expect("k8s-openapi is in the dependency graph");
         assert_eq!(scan::check_fresh(inventory::TABLE, &scanned), Ok(()));
+    }
+
+    #[test]
+    fn what_is_checked_in_is_what_the_checked_in_table_gives() {
+        let output = generated(workspace::root(), inventory::builtin()).expect("the table can be written");
+        let differences = output
+            .differences(workspace::root())
+            .expect("the files can be read");
+        assert!(differences.is_empty(), "{differences:#?}");
     }
 }
