@@ -1,12 +1,16 @@
 //! Listers over a store that was filled by hand.
 
+mod expansions;
+mod selecting;
+
 use std::sync::Arc;
 
 use informer_core::store::{self, IndexerWriter};
 use informer_core::{Object, ObjectKey, Selector};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
+use kube::api::DynamicObject;
 
-use crate::Lister;
+use crate::{Lister, NotFound};
 
 /// A lister over objects of these keys, and the writer to change them.
 fn filled<K: Object + Default>(keys: &[&str]) -> (IndexerWriter<K>, Lister<K>) {
@@ -76,4 +80,84 @@ fn a_lister_outlives_the_writer() {
     let (writer, nodes) = filled::<Node>(&["node-1"]);
     drop(writer);
     check(nodes.clone().list(&Selector::everything()), &["node-1"]);
+}
+
+/// Checks what an error of a required read says.
+fn check_missing<T: std::fmt::Debug>(found: Result<T, NotFound>, kind: &str, key: &str) {
+    let error = found.expect_err("it is not there");
+    let parsed: ObjectKey = key.parse().unwrap();
+    assert_eq!(error.kind(), kind);
+    assert_eq!(
+        (error.namespace(), error.name()),
+        (parsed.namespace(), parsed.name())
+    );
+    assert_eq!(
+        error.to_string(),
+        format!("{kind} {key} is not in the cache; the server was not asked")
+    );
+}
+
+#[test]
+fn a_required_object_that_is_missing_is_an_error_that_names_it() {
+    let (_writer, maps) = filled::<ConfigMap>(&["web/a"]);
+    check(maps.require_key(&"web/a".parse().unwrap()), &["web/a"]);
+    check(maps.namespace("web").require("a"), &["web/a"]);
+    check_missing(maps.namespace("web").require("b"), "ConfigMap", "web/b");
+    check_missing(maps.require_key(&"db/a".parse().unwrap()), "ConfigMap", "db/a");
+
+    let (_writer, nodes) = filled::<Node>(&["node-1"]);
+    check(nodes.require("node-1"), &["node-1"]);
+    check_missing(nodes.require("node-2"), "Node", "node-2");
+}
+
+/// Its type does not know its kind, and no informer tells the resource.
+#[test]
+fn a_dynamic_object_without_an_informer_is_an_object() {
+    let (_writer, indexer) = store::new::<DynamicObject>();
+    let objects = Lister::new(indexer);
+    check_missing(objects.require_key(&"web/a".parse().unwrap()), "object", "web/a");
+}
+
+fn map(key: &str) -> ConfigMap {
+    let key: ObjectKey = key.parse().unwrap();
+    let mut map = ConfigMap::default();
+    map.metadata.namespace = key.namespace().map(str::to_owned);
+    map.metadata.name = Some(key.name().to_owned());
+    map
+}
+
+#[test]
+fn a_lister_is_made_from_objects() {
+    let maps = Lister::from_objects(["web/b", "web/a", "db/a"].map(map));
+    check(maps.list(&Selector::everything()), &["db/a", "web/a", "web/b"]);
+    let by_name = maps
+        .indexer()
+        .add_index("name", |map: &ConfigMap| map.metadata.name.clone())
+        .unwrap();
+    check(by_name.get("a"), &["db/a", "web/a"]);
+    check(maps.snapshot().index(&by_name).get("b"), &["web/b"]);
+    assert!(Lister::<ConfigMap>::from_objects([]).is_empty());
+}
+
+#[test]
+#[should_panic(expected = "the object at place 1 of those for a lister has no name")]
+fn an_object_without_a_name_cannot_be_listed() {
+    Lister::from_objects([map("web/a"), ConfigMap::default()]);
+}
+
+#[test]
+#[should_panic(expected = "two of the objects for a lister are web/a")]
+fn two_objects_of_one_key_cannot_be_listed() {
+    Lister::from_objects(["web/a", "db/a", "web/a"].map(map));
+}
+
+#[test]
+fn the_objects_of_a_namespace_are_counted() {
+    let (_writer, maps) = filled::<ConfigMap>(&["web/b", "db/a", "web/a", "web-2/a"]);
+    let count = |namespace: &str| {
+        let lister = maps.namespace(namespace);
+        (lister.len(), lister.is_empty())
+    };
+    assert_eq!(count("web"), (2, false));
+    assert_eq!(count("none"), (0, true));
 }
