@@ -1,10 +1,12 @@
 //! The store as its users see it; upstream's behaviours carry the name of upstream's test.
 
 mod concurrent;
+mod elsewhere;
 mod indexes;
 mod model;
 mod reaper;
 mod replace;
+mod select;
 mod writes;
 
 use std::sync::Arc;
