@@ -4,19 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use informer_core::{Indexer, Object, ObjectKey, Selector, Snapshot, store};
-use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 
 use crate::namespace::NamespaceLister;
 use crate::not_found::NotFound;
+use crate::scope::{HasNamesAlone, HasNamespaces};
 
 /// Reads the objects of one kind from an informer's cache; cheap to clone and to share between threads.
 ///
-/// Reads never wait, neither for the network nor for a writer. Each call answers from the newest state the cache has; to ask
-/// several questions of one moment take a [`snapshot`](Self::snapshot). What an object's methods return is shared with every other
-/// reader and cannot be changed.
+/// Reads never wait, neither for the network nor for a writer. Each call answers from one moment, the newest the cache has; to ask
+/// several questions of one moment take a [`snapshot`](Self::snapshot). Objects are shared with every other reader and cannot
+/// be changed.
 ///
 /// A lister says nothing about how fresh the cache is: that is the informer's `has_synced` and `status`. It outlives the
 /// informer and then goes on answering from the last state.
+///
+/// A read in a namespace that the informer does not cover finds nothing, as it never can; the log says so once.
 ///
 /// Which methods there are depends on the kind. One that lives in namespaces has [`namespace`](Self::namespace):
 ///
@@ -51,6 +53,8 @@ use crate::not_found::NotFound;
 /// assert!(nodes.get("node-1").is_none());
 /// nodes.namespace("web");
 /// ```
+///
+/// A `DynamicObject`, whose type does not tell, has both.
 pub struct Lister<K> {
     indexer: Indexer<K>,
 }
@@ -170,14 +174,14 @@ impl<K: Object> Lister<K> {
     }
 }
 
-impl<K: Object + kube::Resource<Scope = NamespaceResourceScope>> Lister<K> {
+impl<K: Object<Scope: HasNamespaces>> Lister<K> {
     /// A lister of one namespace, whether that exists or not.
     pub fn namespace(&self, namespace: &str) -> NamespaceLister<K> {
         NamespaceLister::new(self.indexer.clone(), namespace)
     }
 }
 
-impl<K: Object + kube::Resource<Scope = ClusterResourceScope>> Lister<K> {
+impl<K: Object<Scope: HasNamesAlone>> Lister<K> {
     /// The object of this name.
     pub fn get(&self, name: &str) -> Option<Arc<K>> {
         self.indexer.get(&ObjectKey::cluster(name))

@@ -57,12 +57,15 @@ impl Requirement {
         operator: Operator,
         values: impl IntoIterator<Item = V>,
     ) -> Result<Self, RequirementError> {
-        let (key, values) = (key.into(), values.into_iter().map(Into::into).collect());
+        let (key, values) = (
+            key.into(),
+            values.into_iter().map(Into::into).collect::<Vec<String>>(),
+        );
         Self::check(&key, operator, &values)?;
         Ok(Self::from_valid(key, operator, values))
     }
 
-    fn check(key: &str, operator: Operator, values: &Vec<String>) -> Result<(), RequirementError> {
+    fn check(key: &str, operator: Operator, values: &[String]) -> Result<(), RequirementError> {
         syntax::key(key).map_err(|flaw| RequirementError::Key {
             key: key.to_owned(),
             expected: flaw.expected,

@@ -13,7 +13,8 @@ use crate::selector::{ParseSelectorError, Selector};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// The label selector, such as `tier=frontend,env in (prod, stage)`. `None` or empty selects everything.
+    /// The label selector, such as `tier=frontend,env in (prod, stage)`: the text of a [`Selector`]. `None` or empty selects
+    /// everything.
     pub labels: Option<String>,
     /// The field selector, such as `spec.nodeName=node-1`. `None` or empty selects everything.
     pub fields: Option<String>,

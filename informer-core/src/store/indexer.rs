@@ -22,6 +22,8 @@ use crate::resource_version::ResourceVersion;
 /// answers from the newest published commit; to ask several questions of one moment take a
 /// [`snapshot`](Self::snapshot). An indexer outlives its writer and then goes on answering from the last commit.
 ///
+/// A read in a namespace that the informer of the store does not cover finds nothing, as it never can; the log says so once.
+///
 /// ```
 /// use std::sync::Arc;
 /// use informer_core::{ObjectKey, store};
