@@ -15,11 +15,11 @@ fn main() {
     match release() {
         None => println!("cargo::error=k8s-openapi did not say for which Kubernetes release it was built"),
         Some(minor) if minor < OLDEST => {
-            println!("cargo::error=Kubernetes 1.{minor} is too old: the oldest release known here is 1.{OLDEST}");
+            println!("cargo::error=Kubernetes 1.{minor} is too old: 1.{OLDEST} is the oldest known here");
         }
         Some(minor) => {
             if minor > NEWEST {
-                println!("cargo::warning=Kubernetes 1.{minor} is not known here yet and treated as 1.{NEWEST}");
+                println!("cargo::warning=Kubernetes 1.{minor} is not known here yet; treated as 1.{NEWEST}");
             }
             for known in OLDEST..=minor.min(NEWEST) {
                 println!("cargo::rustc-cfg=k8s_at_least_1_{known}");

@@ -11,6 +11,7 @@
 //! assert_eq!(pod.scope, Scope::Namespaced);
 //! ```
 
+mod known;
 #[cfg(feature = "scan")]
 pub mod scan;
 mod table;
@@ -91,9 +92,9 @@ pub enum Watchable {
 }
 
 /// The oldest Kubernetes release in the table.
-pub const OLDEST: Release = Release { minor: 33 };
+pub const OLDEST: Release = known::KINDS[0].0;
 /// The newest Kubernetes release in the table.
-pub const NEWEST: Release = Release { minor: 37 };
+pub const NEWEST: Release = known::KINDS[known::KINDS.len() - 1].0;
 
 /// A Kubernetes minor release; prints and parses as `1.37`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,17 +129,23 @@ impl FromStr for Release {
 mod tests {
     use super::*;
 
-    fn count_in(minor: u8) -> usize {
+    fn count_in(release: Release) -> usize {
         builtin()
             .iter()
-            .filter(|resource| resource.exists_in(Release { minor }))
+            .filter(|resource| resource.exists_in(release))
             .count()
     }
 
     #[test]
-    fn each_release_has_the_number_of_kinds_that_k8s_openapi_lists() {
-        let counts: Vec<usize> = (OLDEST.minor..=NEWEST.minor).map(count_in).collect();
-        assert_eq!(counts, [81, 83, 83, 88, 93]);
+    fn each_release_has_the_known_number_of_kinds() {
+        let counts = known::KINDS.map(|(release, _)| (release, count_in(release)));
+        assert_eq!(counts, known::KINDS);
+    }
+
+    #[test]
+    fn the_known_releases_have_no_gaps() {
+        let minors: Vec<u8> = known::KINDS.iter().map(|(release, _)| release.minor).collect();
+        assert_eq!(minors, Vec::from_iter(OLDEST.minor..=NEWEST.minor));
     }
 
     #[test]
@@ -146,7 +153,7 @@ mod tests {
         let in_all = |resource: &&Resource| resource.since == OLDEST && resource.until.is_none();
         assert_eq!(
             (builtin().len(), builtin().iter().filter(in_all).count()),
-            (109, 69)
+            (known::KINDS_IN_ANY, known::KINDS_IN_EVERY)
         );
     }
 

@@ -85,6 +85,20 @@ mod tests {
     }
 
     #[test]
+    fn the_workspace_is_built_with_the_newest_release_of_the_table() {
+        let config = std::fs::read_to_string(workspace::root().join(".cargo/config.toml")).unwrap();
+        let line = format!(
+            "K8S_OPENAPI_ENABLED_VERSION = {{ value = \"{}\"",
+            inventory::NEWEST
+        );
+        assert!(
+            config.contains(&line),
+            "raise it in .cargo/config.toml to {}",
+            inventory::NEWEST
+        );
+    }
+
+    #[test]
     fn what_is_checked_in_is_what_the_checked_in_table_gives() {
         let output = generated(workspace::root(), inventory::builtin()).expect("the table can be written");
         let differences = output

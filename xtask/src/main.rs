@@ -6,6 +6,7 @@
     reason = "a task talks to whoever runs it"
 )]
 
+mod bloat;
 mod ci;
 mod codegen;
 mod libtest;
@@ -24,10 +25,11 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
 tasks:
+  bloat               fail if the typed layer has grown too large; time what it costs a small program to compile
   ci                  everything CI runs, in order, up to the first failure
   ci --quick          the part of it for the everyday loop: fmt, tidy, codegen, clippy, test
-  codegen             write what is generated from the sources of k8s-openapi
-  codegen --check     fail if that would change anything
+  codegen             write what is generated from the sources of k8s-openapi: the table of kinds and the typed layer
+  codegen --check     fail if that would change anything, and say where
   mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must notice
   tidy                check the rules no compiler knows: first lines, module ranks, parity table, manifests
 ";
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
 
 fn dispatch(arguments: &[&str]) -> Result<()> {
     match arguments {
+        ["bloat"] => bloat::run(),
         ["ci"] => ci::run(ci::Selection::Everything),
         ["ci", "--quick"] => ci::run(ci::Selection::Quick),
         ["codegen"] => codegen::write(),

@@ -71,10 +71,13 @@ fn version(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
         ident(&version.module),
         ident(&version.type_name),
     );
-    let (head, types) = (
-        module_doc(&version.paragraphs("Informers and listers")),
-        version.types_path(),
+    let first = format!(
+        "Informers and listers of {}: {}.",
+        version.title(),
+        version.list()
     );
+    let paragraphs: Vec<String> = [first].into_iter().chain(version.absent()).collect();
+    let (head, types) = (module_doc(&paragraphs), version.types_path());
     let group_module = ident(&group.module);
     let about = doc(&format!(
         "The kinds of `{}`; `factory.{}().{}()` returns it.",

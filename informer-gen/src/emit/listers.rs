@@ -23,7 +23,11 @@ pub(super) fn group(group: &Group<'_>) -> TokenStream {
     let head = module_doc(&[format!("{}: {}.", group.title(), group.about)]);
     let versions = group.versions.iter().map(|version| {
         let (cfg, module) = (version.gate.within(&group.gate), ident(&version.module));
-        let (head, types) = (module_doc(&version.paragraphs("Listers")), version.types_path());
+        let paragraphs: Vec<String> = [format!("Listers of {}.", version.title())]
+            .into_iter()
+            .chain(version.absent())
+            .collect();
+        let (head, types) = (module_doc(&paragraphs), version.types_path());
         let kinds = version.kinds.iter().map(|kind| self::kind(group, version, kind));
         quote! {
             #cfg

@@ -63,31 +63,32 @@ impl Group<'_> {
 }
 
 impl Version<'_> {
-    /// What the module holds, for its documentation: `what` of these kinds, and what is not there.
-    pub(super) fn paragraphs(&self, what: &str) -> Vec<String> {
+    /// What the version is, for documentation: its name, and the releases that have it if not all do.
+    pub(super) fn title(&self) -> String {
+        match self.gate.words() {
+            None => format!("`{}`", self.api_version),
+            Some(words) => format!("`{}` ({words})", self.api_version),
+        }
+    }
+
+    /// The kinds, those of other releases included, which rustdoc cannot list.
+    pub(super) fn list(&self) -> String {
         let kinds = self.kinds.iter().map(|kind| match kind.gate.words() {
             Some(words) if kind.gate != self.gate => format!("`{}` ({words})", kind.row.kind),
             _ => format!("`{}`", kind.row.kind),
         });
-        let kinds: Vec<String> = kinds.collect();
-        let since = self
-            .gate
-            .words()
-            .map(|words| format!(" ({words})"))
-            .unwrap_or_default();
-        let mut paragraphs = vec![format!(
-            "{what} of `{}`{since}: {}.",
-            self.api_version,
-            kinds.join(", ")
-        )];
-        paragraphs.extend(self.list_only.iter().map(|row| {
+        kinds.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A paragraph on each kind that a reader looks for in vain.
+    pub(super) fn absent(&self) -> impl Iterator<Item = String> {
+        self.list_only.iter().map(|row| {
             format!(
                 "There is neither an informer nor a lister of `{}`: the API server computes it for each request and cannot \
                  watch it. List it with `kube::Api` when you need it.",
                 row.kind
             )
-        }));
-        paragraphs
+        })
     }
 
     /// The module of k8s-openapi, as a path.

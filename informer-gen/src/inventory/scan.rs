@@ -13,19 +13,8 @@ use std::path::{Path, PathBuf};
 
 use self::declaration::Declaration;
 pub use self::freshness::{StaleTable, check_fresh};
+use super::known::{KINDS, KINDS_IN_ANY, KINDS_IN_EVERY};
 use super::{NEWEST, OLDEST, Release, Resource, Watchable};
-
-/// How many kinds each release is known to have. A new release of k8s-openapi adds a line here, by hand, after a look
-/// at what it brought.
-const KINDS: [(Release, usize); 5] = [
-    (Release { minor: 33 }, 81),
-    (Release { minor: 34 }, 83),
-    (Release { minor: 35 }, 83),
-    (Release { minor: 36 }, 88),
-    (Release { minor: 37 }, 93),
-];
-const KINDS_IN_ANY: usize = 109;
-const KINDS_IN_EVERY: usize = 69;
 
 /// Kinds the server lists but does not watch; nothing in k8s-openapi's sources says so. Group, version, kind.
 const LIST_ONLY: [(&str, &str, &str); 1] = [("", "v1", "ComponentStatus")];
@@ -59,7 +48,11 @@ pub enum ScanError {
         problem: String,
     },
     /// The folders `v1_NN` are not the releases the table covers.
-    #[error("{} has the releases {found:?}, the table covers {expected:?}", path.display())]
+    #[error(
+        "{} has the releases {found:?}, the table covers {expected:?}: correct `KINDS` in \
+         informer-gen/src/inventory/known.rs",
+        path.display()
+    )]
     Releases {
         /// The `src` folder.
         path: PathBuf,
@@ -68,17 +61,14 @@ pub enum ScanError {
         /// The minor versions that were expected.
         expected: Vec<u8>,
     },
-    /// The number of kinds is not the known one.
+    /// Numbers of kinds are not the known ones.
     #[error(
-        "{found} kinds in {what}, {expected} expected: look at what changed, then correct the numbers in scan.rs"
+        "{}; look at what came and went, then correct the numbers in informer-gen/src/inventory/known.rs",
+        wrong.join(", ")
     )]
-    Count {
-        /// Which number it is.
-        what: String,
-        /// How many there should be.
-        expected: usize,
-        /// How many were found.
-        found: usize,
+    Counts {
+        /// Each number that differs, with the one that was expected.
+        wrong: Vec<String>,
     },
     /// One row cannot describe the kind in every release.
     #[error("{api_version} {kind}: {problem}")]
@@ -100,37 +90,38 @@ pub fn scan(k8s_openapi: &Path) -> Result<Vec<Resource>, ScanError> {
     let src = k8s_openapi.join("src");
     check_releases(&src)?;
     let mut releases = Vec::new();
+    let mut counts = Vec::new();
     for (release, expected) in KINDS {
         let declarations = scan_release(&src.join(format!("v1_{}", release.minor)))?;
-        check_count(&format!("Kubernetes {release}"), expected, declarations.len())?;
+        counts.push((format!("Kubernetes {release}"), expected, declarations.len()));
         releases.push((release, declarations));
     }
     let resources = merge(releases, NEWEST)?;
-    check_count("all releases together", KINDS_IN_ANY, resources.len())?;
-    let common = resources
-        .iter()
-        .filter(|resource| resource.since == OLDEST && resource.until.is_none());
-    check_count("every release", KINDS_IN_EVERY, common.count())?;
-    let list_only = resources
-        .iter()
-        .filter(|resource| resource.watchable == Watchable::ListOnly);
-    check_count(
-        "the list of kinds that cannot be watched",
+    let common = |row: &&Resource| row.since == OLDEST && row.until.is_none();
+    let list_only = |row: &&Resource| row.watchable == Watchable::ListOnly;
+    let count = |is_wanted: &dyn Fn(&&Resource) -> bool| resources.iter().filter(is_wanted).count();
+    counts.push(("any release".to_owned(), KINDS_IN_ANY, resources.len()));
+    counts.push(("every release".to_owned(), KINDS_IN_EVERY, count(&common)));
+    counts.push((
+        "`LIST_ONLY` of scan.rs".to_owned(),
         LIST_ONLY.len(),
-        list_only.count(),
-    )?;
+        count(&list_only),
+    ));
+    check_counts(&counts)?;
     Ok(resources)
 }
 
-fn check_count(what: &str, expected: usize, found: usize) -> Result<(), ScanError> {
-    if expected == found {
+/// Checks what was counted, by name, expected and found. All at once: a new release changes several.
+fn check_counts(counts: &[(String, usize, usize)]) -> Result<(), ScanError> {
+    let wrong: Vec<String> = counts
+        .iter()
+        .filter(|(_, expected, found)| expected != found)
+        .map(|(what, expected, found)| format!("{found} kinds instead of {expected} in {what}"))
+        .collect();
+    if wrong.is_empty() {
         return Ok(());
     }
-    Err(ScanError::Count {
-        what: what.to_owned(),
-        expected,
-        found,
-    })
+    Err(ScanError::Counts { wrong })
 }
 
 fn check_releases(src: &Path) -> Result<(), ScanError> {
@@ -315,6 +306,22 @@ mod tests {
             (34, "gadgets", Scope::Namespaced),
         ]);
         assert!(error.unwrap_err().contains("not the same in 1.33 and 1.34"));
+    }
+
+    #[test]
+    fn every_number_that_differs_is_named_with_the_place_to_correct_it() {
+        let counts = [
+            ("Kubernetes 1.36", 88, 88),
+            ("Kubernetes 1.37", 93, 95),
+            ("any release", 109, 111),
+        ];
+        let counts = counts.map(|(what, expected, found)| (what.to_owned(), expected, found));
+        assert_eq!(
+            check_counts(&counts).unwrap_err().to_string(),
+            "95 kinds instead of 93 in Kubernetes 1.37, 111 kinds instead of 109 in any release; look at what came and went, \
+             then correct the numbers in informer-gen/src/inventory/known.rs"
+        );
+        assert!(check_counts(&counts[..1]).is_ok());
     }
 
     #[test]

@@ -2,8 +2,7 @@
 //! The resource group: devices on nodes, and claims to them.
 #[cfg(k8s_at_least_1_34)]
 pub mod v1 {
-    //! Listers of `resource.k8s.io/v1` (since Kubernetes 1.34): `DeviceClass`, `DeviceTaintRule` (only in
-    //! Kubernetes 1.37), `ResourceClaim`, `ResourceClaimTemplate`, `ResourceSlice`.
+    //! Listers of `resource.k8s.io/v1` (since Kubernetes 1.34).
     use k8s_openapi::api::resource::v1 as api;
     /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1().device_classes().lister()` returns it. Since Kubernetes 1.34.
     pub type DeviceClassLister = crate::Lister<api::DeviceClass>;
@@ -32,9 +31,7 @@ pub mod v1 {
     pub type ResourceSliceLister = crate::Lister<api::ResourceSlice>;
 }
 pub mod v1alpha3 {
-    //! Listers of `resource.k8s.io/v1alpha3`: `DeviceClass` (only in Kubernetes 1.33), `DeviceTaintRule`,
-    //! `ResourceClaim` (only in Kubernetes 1.33), `ResourceClaimTemplate` (only in Kubernetes 1.33),
-    //! `ResourcePoolStatusRequest` (since Kubernetes 1.36), `ResourceSlice` (only in Kubernetes 1.33).
+    //! Listers of `resource.k8s.io/v1alpha3`.
     use k8s_openapi::api::resource::v1alpha3 as api;
     /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1alpha3().device_classes().lister()` returns it. Only in Kubernetes 1.33.
     #[cfg(not(k8s_at_least_1_34))]
@@ -73,8 +70,7 @@ pub mod v1alpha3 {
     pub type ResourceSliceLister = crate::Lister<api::ResourceSlice>;
 }
 pub mod v1beta1 {
-    //! Listers of `resource.k8s.io/v1beta1`: `DeviceClass`, `ResourceClaim`, `ResourceClaimTemplate`,
-    //! `ResourceSlice`.
+    //! Listers of `resource.k8s.io/v1beta1`.
     use k8s_openapi::api::resource::v1beta1 as api;
     /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1beta1().device_classes().lister()` returns it.
     pub type DeviceClassLister = crate::Lister<api::DeviceClass>;
@@ -100,8 +96,7 @@ pub mod v1beta1 {
     pub type ResourceSliceLister = crate::Lister<api::ResourceSlice>;
 }
 pub mod v1beta2 {
-    //! Listers of `resource.k8s.io/v1beta2`: `DeviceClass`, `DeviceTaintRule` (since Kubernetes 1.36),
-    //! `ResourceClaim`, `ResourceClaimTemplate`, `ResourceSlice`.
+    //! Listers of `resource.k8s.io/v1beta2`.
     use k8s_openapi::api::resource::v1beta2 as api;
     /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1beta2().device_classes().lister()` returns it.
     pub type DeviceClassLister = crate::Lister<api::DeviceClass>;

@@ -2,21 +2,21 @@
 //! The storagemigration group: rewriting stored objects in a newer version.
 #[cfg(k8s_at_least_1_37)]
 pub mod v1 {
-    //! Listers of `storagemigration.k8s.io/v1` (only in Kubernetes 1.37): `StorageVersionMigration`.
+    //! Listers of `storagemigration.k8s.io/v1` (only in Kubernetes 1.37).
     use k8s_openapi::api::storagemigration::v1 as api;
     /// Lister of [`StorageVersionMigration`](api::StorageVersionMigration) objects; `factory.storagemigration().v1().storage_version_migrations().lister()` returns it. Only in Kubernetes 1.37.
     pub type StorageVersionMigrationLister = crate::Lister<api::StorageVersionMigration>;
 }
 #[cfg(not(k8s_at_least_1_35))]
 pub mod v1alpha1 {
-    //! Listers of `storagemigration.k8s.io/v1alpha1` (up to Kubernetes 1.34): `StorageVersionMigration`.
+    //! Listers of `storagemigration.k8s.io/v1alpha1` (up to Kubernetes 1.34).
     use k8s_openapi::api::storagemigration::v1alpha1 as api;
     /// Lister of [`StorageVersionMigration`](api::StorageVersionMigration) objects; `factory.storagemigration().v1alpha1().storage_version_migrations().lister()` returns it. Up to Kubernetes 1.34.
     pub type StorageVersionMigrationLister = crate::Lister<api::StorageVersionMigration>;
 }
 #[cfg(k8s_at_least_1_35)]
 pub mod v1beta1 {
-    //! Listers of `storagemigration.k8s.io/v1beta1` (since Kubernetes 1.35): `StorageVersionMigration`.
+    //! Listers of `storagemigration.k8s.io/v1beta1` (since Kubernetes 1.35).
     use k8s_openapi::api::storagemigration::v1beta1 as api;
     /// Lister of [`StorageVersionMigration`](api::StorageVersionMigration) objects; `factory.storagemigration().v1beta1().storage_version_migrations().lister()` returns it. Since Kubernetes 1.35.
     pub type StorageVersionMigrationLister = crate::Lister<api::StorageVersionMigration>;

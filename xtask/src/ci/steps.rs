@@ -2,10 +2,12 @@
 
 use std::process::Command;
 
+use informer_gen::inventory::{NEWEST, OLDEST};
+
 use super::{Pace, Passed, Step};
 use crate::process::{run, run_and_read, works};
 use crate::workspace::{self, cargo};
-use crate::{Result, codegen, libtest, mutants, tidy};
+use crate::{Result, bloat, codegen, libtest, mutants, tidy};
 
 /// In the order they run: what is cheap and fails often comes first.
 pub(super) const ALL: &[Step] = &[
@@ -55,6 +57,16 @@ pub(super) const ALL: &[Step] = &[
         run: oldest_kubernetes,
     },
     Step {
+        name: "every-kind",
+        pace: Pace::NotIfQuick,
+        run: every_kind,
+    },
+    Step {
+        name: "bloat",
+        pace: Pace::NotIfQuick,
+        run: check_bloat,
+    },
+    Step {
         name: "models",
         pace: Pace::NotIfQuick,
         run: models,
@@ -85,9 +97,6 @@ pub(super) const ALL: &[Step] = &[
         run: machete,
     },
 ];
-
-/// The oldest Kubernetes release k8s-openapi offers. The newest is what everything else here is built with.
-const OLDEST_KUBERNETES: &str = "1.33";
 
 fn fmt() -> Result<Passed> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
@@ -140,6 +149,20 @@ fn quickstart() -> Result<Passed> {
 fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--no-default-features"]))?;
+    // The typed layer with no group, one group, and all of them but without TLS.
+    for groups in ["", "core", "full"] {
+        let layer = [
+            "clippy",
+            "-p",
+            "informers",
+            "-p",
+            "listers",
+            "--no-default-features",
+        ];
+        run(cargo()
+            .args(layer)
+            .args(["--features", groups, "--", "-D", "warnings"]))?;
+    }
     let faults = [
         "clippy",
         "-p",
@@ -154,16 +177,54 @@ fn features() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
+/// The tests with the oldest Kubernetes release of the table. The newest is what everything else here is built with.
 fn oldest_kubernetes() -> Result<Passed> {
-    // A folder of its own: k8s-openapi is the largest dependency, and switching back would build it again.
-    let target = workspace::target()?.join(format!("kubernetes-{OLDEST_KUBERNETES}"));
-    run(cargo()
-        .args(["check", "-p", "informer-core", "-p", "informer-testing"])
-        .env("K8S_OPENAPI_ENABLED_VERSION", OLDEST_KUBERNETES)
-        .env("CARGO_TARGET_DIR", target))?;
+    // The examples and documentation tests would add minutes and nothing that depends on the release.
+    let tests = ["--lib", "--test", "it", "--test", "pinned"];
+    run(with_oldest(
+        cargo()
+            .args(["test", "--workspace", "--exclude", "xtask"])
+            .args(tests),
+    )?)?;
+    let docs = ["doc", "-p", "informers", "-p", "listers", "--no-deps"];
+    run(with_oldest(
+        cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"),
+    )?)?;
+    Ok(Passed::RanWith(format!("with the types of Kubernetes {OLDEST}")))
+}
+
+/// An object of every kind through its own accessor, with the newest and the oldest release.
+fn every_kind() -> Result<Passed> {
+    let test = || {
+        let mut command = cargo();
+        command.args([
+            "test",
+            "-p",
+            "informer-generated-tests",
+            "--features",
+            "every-kind",
+        ]);
+        command.args(["--test", "every_kind"]);
+        command
+    };
+    let newest = libtest::passed(&run_and_read(&mut test())?);
+    let oldest = libtest::passed(&run_and_read(with_oldest(&mut test())?)?);
     Ok(Passed::RanWith(format!(
-        "with the types of Kubernetes {OLDEST_KUBERNETES}"
+        "{newest} kinds of {NEWEST}, {oldest} of {OLDEST}"
     )))
+}
+
+/// Makes a command of cargo build with the types of the oldest release.
+fn with_oldest(command: &mut Command) -> Result<&mut Command> {
+    // A folder of its own: k8s-openapi is the largest dependency, and switching back would build it again.
+    let target = workspace::target()?.join(format!("kubernetes-{OLDEST}"));
+    Ok(command
+        .env("K8S_OPENAPI_ENABLED_VERSION", OLDEST.to_string())
+        .env("CARGO_TARGET_DIR", target))
+}
+
+fn check_bloat() -> Result<Passed> {
+    Ok(Passed::RanWith(bloat::report()?))
 }
 
 fn models() -> Result<Passed> {

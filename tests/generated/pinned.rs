@@ -1,0 +1,26 @@
+//! Every accessor and alias of the generated layer has the type that the table says. That this file compiles is most of the test.
+
+#[rustfmt::skip]
+#[path = "generated/pins.rs"]
+mod pins;
+
+use informer_gen::inventory::{Release, Resource, Watchable, builtin};
+
+#[test]
+fn the_build_script_and_k8s_openapi_agree_on_the_release() {
+    assert_eq!(pins::RELEASES.last(), Some(&pins::KUBERNETES));
+}
+
+#[test]
+fn every_kind_of_this_release_that_can_be_watched_is_pinned() {
+    let release = Release {
+        minor: pins::KUBERNETES,
+    };
+    let is_wanted = |row: &&Resource| row.exists_in(release) && row.watchable == Watchable::Yes;
+    let name = |row: &Resource| format!("{} {}", row.api_version(), row.kind);
+    let mut expected: Vec<String> = builtin().iter().filter(is_wanted).map(name).collect();
+    let mut pinned = pins::PINNED.to_vec();
+    expected.sort();
+    pinned.sort_unstable();
+    assert_eq!(pinned, expected);
+}

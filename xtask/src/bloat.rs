@@ -1,0 +1,63 @@
+//! `cargo xtask bloat`: the typed layer names a hundred kinds and must cost as if it named none.
+//!
+//! A generated body that is compiled where it stands, not where it is used, would compile an informer for each kind: the library
+//! would be a hundred times as large. So its size has a limit, and so has the source of a kind. The time to compile a small
+//! program is told, not judged: it depends on the machine.
+
+mod compile;
+mod lines;
+
+use crate::Result;
+
+/// The largest `informers` library, in bytes, in the dev profile with every group.
+const MAX_LIBRARY: u64 = 5_000_000;
+/// The most lines of generated source that one kind may need.
+const MAX_LINES: usize = 20;
+
+/// Prints the numbers; fails if one is above its limit. Says in one line how things are.
+pub(crate) fn run() -> Result<()> {
+    report().map(drop)
+}
+
+/// Like [`run`], and returns the numbers in one line.
+pub(crate) fn report() -> Result<String> {
+    let lines = lines::measure()?;
+    println!("{lines}");
+    let (library, size) = compile::library()?;
+    println!(
+        "library: {} has {:.2} MB, of {:.2} allowed",
+        library.display(),
+        megabytes(size),
+        megabytes(MAX_LIBRARY)
+    );
+    let (ours, theirs) = compile::times()?;
+    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+    println!(
+        "compiling a program over Pods: {:.2} s with informers, {:.2} s with kube::Api, {ratio:.2} times as long",
+        ours.as_secs_f64(),
+        theirs.as_secs_f64()
+    );
+    if size > MAX_LIBRARY {
+        return Err(
+            "the informers library is too large: is a generated body compiled where it stands?".into(),
+        );
+    }
+    if lines.largest.lines > MAX_LINES {
+        return Err(format!(
+            "{} needs {} lines of generated source, more than {MAX_LINES}",
+            lines.largest.kind, lines.largest.lines
+        )
+        .into());
+    }
+    Ok(format!(
+        "{:.2} MB; at most {} lines a kind; Pods: {:.2} s, {ratio:.2} times kube's",
+        megabytes(size),
+        lines.largest.lines,
+        ours.as_secs_f64()
+    ))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
