@@ -257,11 +257,14 @@ impl Contents {
     /// The informer of this type and resource, which counts as asked for from now on.
     fn take(&mut self, kind: TypeId, resource: &GroupVersionResource) -> Option<DynInformer> {
         let at = self.position(kind, resource)?;
-        let entry = &mut self.entries[at];
-        if let Life::Prepared = entry.life {
+        if let Life::Prepared = self.entries[at].life {
+            // From now on it has its place among those that were asked for.
+            let mut entry = self.entries.remove(at);
             entry.life = Life::Created;
+            self.entries.push(entry);
+            return self.entries.last().map(|entry| entry.informer.clone());
         }
-        Some(entry.informer.clone())
+        Some(self.entries[at].informer.clone())
     }
 
     fn asked_for(&self) -> impl Iterator<Item = &Entry> {

@@ -46,11 +46,15 @@
 //! parts by themselves.
 
 mod factory;
+// Written by `cargo xtask codegen`, in a layout of its own.
+#[rustfmt::skip]
+mod generated;
 
 pub use factory::{
     FactoryBuildError, LookupError, ResourceError, ResourceInformer, SharedInformerFactory,
     SharedInformerFactoryBuilder,
 };
+pub use generated::*;
 pub use informer_core::registry::{
     InformerProgress, RegistryShutdownTimeout, SyncError, SyncProgress, SyncReport, Unsynced, WaitingFor,
 };
@@ -59,12 +63,13 @@ pub use informer_core::{
     DynInformer, Event, EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState,
     HandlerStatus, Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError,
     ListOptions, ListenerEnded, ManagedFields, Namespaces, NotSynced, Object, ObjectKey, Offload, Origin,
-    Overflow, ParseKeyError, ReflectorConfig, Registration, Removal, ResourceVersion, Scope, ScopeStatus,
-    SharedInformer, SharedInformerBuilder, ShutdownTimeout, Snapshot, SourceError, StartError, State,
-    StatusWatch, UpdateCause, WaitError, WatchErrorHandler, WatchListVerdict,
+    Overflow, ParseKeyError, ParseSelectorError, ReflectorConfig, Registration, Removal, ResourceVersion,
+    Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder, ShutdownTimeout, Snapshot,
+    SourceError, StartError, State, StatusWatch, TransformAny, UpdateCause, WaitError, WatchErrorHandler,
+    WatchListVerdict,
 };
-pub use informer_core::{client, delta, source, store};
-pub use listers::{Lister, NamespaceLister};
+pub use informer_core::{client, delta, selector, source, store};
+pub use listers::{ExpansionError, Lister, NamespaceLister, NotFound};
 
 /// Compiles the README's example.
 #[cfg(doctest)]

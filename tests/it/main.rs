@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod factory;
+mod factory_kinds;
+mod factory_sync;
 mod fifo;
 mod fuzz;
 mod guarantees;
