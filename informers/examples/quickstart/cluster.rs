@@ -12,10 +12,12 @@ use std::time::Duration;
 use informer_testing::{ApiError, ApiServer};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
-use tokio::task::JoinHandle;
 
+use super::shared::{Failure, Stage};
 use random::Random;
 
+/// The same seed gives the same cluster: the story is the same every time.
+const SEED: u64 = 1;
 /// Time between two steps.
 const STEP: Duration = Duration::from_millis(400);
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
@@ -32,36 +34,17 @@ const DEPLOYMENTS: [(&str, &str, usize); 6] = [
 const MOST_REPLICAS: usize = 7;
 const FEWEST_REPLICAS: usize = 2;
 
-/// The little cluster, living in a task of its own.
-pub(crate) struct Living {
-    server: Arc<ApiServer>,
-    task: JoinHandle<Result<(), ApiError>>,
-}
-
-impl Living {
-    /// Starts a server with a cluster in it. The same seed gives the same cluster.
-    pub(crate) fn start(seed: u64) -> Result<Self, ApiError> {
-        let server = Arc::new(ApiServer::builder().seed(seed).start());
-        let mut cluster = Cluster::new(server.clone(), seed)?;
-        let task = tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(STEP).await;
-                cluster.step()?;
-            }
-        });
-        Ok(Self { server, task })
-    }
-
-    pub(crate) fn server(&self) -> &ApiServer {
-        &self.server
-    }
-
-    /// Ends the cluster's life and its server's. The error is why it ended before.
-    pub(crate) async fn stop(self) -> Result<(), ApiError> {
-        self.task.abort();
-        // An aborted task has no result: that is how it should end.
-        self.task.await.unwrap_or(Ok(()))
-    }
+/// Fills a server with a cluster, which then lives for ever.
+pub(crate) fn live(
+    stage: Stage,
+) -> Result<impl Future<Output = Result<(), Failure>> + Send + 'static, Failure> {
+    let mut cluster = Cluster::new(stage.server, SEED)?;
+    Ok(async move {
+        loop {
+            tokio::time::sleep(STEP).await;
+            cluster.step()?;
+        }
+    })
 }
 
 struct Cluster {

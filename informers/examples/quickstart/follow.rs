@@ -1,19 +1,21 @@
 //! The informer at work: its first list, then every change, and the cache every few seconds.
 
-use std::io::Write;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use informers::{Event, EventStream, Index, Lister, Origin, SharedInformer, State};
+use informers::core::v1::PodLister;
+use informers::{
+    Event, EventStream, Index, Origin, SharedInformer, SharedInformerFactory, State, SyncError, WaitingFor,
+};
 use k8s_openapi::api::core::v1::Pod;
-use tokio::time::{Instant, interval, interval_at, sleep_until};
+use tokio::time::{Instant, interval, interval_at};
 
 use super::overview::Overview;
-use super::patience::{Patience, Verdict};
-use super::pod;
-use super::screen::{Screen, Tone};
-use super::{Failure, internal};
+use super::patience::{self, Patience, Verdict};
+use super::shared::ends::Ending;
+use super::shared::screen::Tone;
+use super::shared::{Failure, NoCluster, Session, pod};
 
 /// How often the cache is shown, if it looks different from the last time.
 const OVERVIEW_EVERY: Duration = Duration::from_secs(5);
@@ -25,10 +27,12 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 const MOST_INITIAL: usize = 8;
 
 /// Shows what one informer does.
-pub(crate) struct Follower<'a, W> {
-    pub(crate) informer: &'a SharedInformer<Pod>,
+pub(crate) struct Follower<'a> {
+    factory: &'a SharedInformerFactory,
+    informer: SharedInformer<Pod>,
+    pub(crate) pods: PodLister,
     pub(crate) by_node: Index<Pod, String>,
-    pub(crate) screen: Screen<W>,
+    pub(crate) session: &'a mut Session,
     pub(crate) started: Instant,
     pub(crate) heard: Heard,
     trouble: Trouble,
@@ -52,31 +56,19 @@ enum Trouble {
     Told,
 }
 
-/// Why following ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Interrupted,
-    TimeIsUp,
-    InformerStopped,
-}
-
-/// How the wait for the first list ended.
-enum First {
-    Complete,
-    Ended(Ending),
-    GivenUp(Option<State>),
-}
-
-impl<'a, W: Write> Follower<'a, W> {
+impl<'a> Follower<'a> {
     pub(crate) fn new(
-        informer: &'a SharedInformer<Pod>,
+        factory: &'a SharedInformerFactory,
         by_node: Index<Pod, String>,
-        screen: Screen<W>,
+        session: &'a mut Session,
     ) -> Self {
+        let pods = factory.core().v1().pods();
         Self {
-            informer,
+            factory,
+            informer: pods.informer(),
+            pods: pods.lister(),
             by_node,
-            screen,
+            session,
             started: Instant::now(),
             heard: Heard::default(),
             trouble: Trouble::None,
@@ -84,97 +76,87 @@ impl<'a, W: Write> Follower<'a, W> {
         }
     }
 
-    /// Starts the informer and follows it until the time is up or Ctrl-C. The inner error is the trouble because of which there
-    /// was no first list; `None` if the server never answered.
-    pub(crate) async fn follow(
-        &mut self,
-        duration: Option<Duration>,
-    ) -> Result<Result<Ending, Option<State>>, Failure> {
-        let mut interrupted = pin!(interrupted());
+    /// Starts the informer and follows it to the end.
+    pub(crate) async fn follow(&mut self) -> Result<Ending, Failure> {
         // Made before the start, so that what the first list brings comes as initial additions.
         let mut events = self.informer.events();
-        self.informer.start().map_err(internal)?;
-        let first = self.sync(interrupted.as_mut()).await;
-        self.screen.footer("")?;
-        match first? {
-            First::Complete => {}
-            First::Ended(ending) => return Ok(Ok(ending)),
-            First::GivenUp(trouble) => return Ok(Err(trouble)),
+        self.factory.start();
+        let first = self.sync().await;
+        self.session.screen.footer("")?;
+        if let Some(ending) = first? {
+            return Ok(ending);
         }
-        let end = duration.map(|duration| Instant::now() + duration);
-        if let Some(ending) = self.tell_initial(&mut events, interrupted.as_mut()).await? {
-            return Ok(Ok(ending));
+        if let Some(ending) = self.tell_initial(&mut events).await? {
+            return Ok(ending);
         }
         self.show_overview()?;
-        let ending = self.tell(&mut events, end, interrupted).await;
-        self.screen.footer("")?;
-        ending.map(Ok)
+        self.session.ends.start_clock();
+        let ending = self.tell(&mut events).await;
+        self.session.screen.footer("")?;
+        ending
     }
 
     /// Waits for the first list and shows how far it is.
-    async fn sync(&mut self, mut interrupted: Pin<&mut impl Future<Output = ()>>) -> Result<First, Failure> {
+    async fn sync(&mut self) -> Result<Option<Ending>, Failure> {
+        let mut synced = pin!(self.factory.wait_for_sync());
         let mut patience = Patience::new(Instant::now());
         let mut tick = interval(Duration::from_millis(100));
         let mut next_line = Instant::now() + PROGRESS_EVERY;
-        while !self.informer.has_synced() {
+        loop {
             tokio::select! {
-                synced = self.informer.synced() => {
-                    if synced.is_err() {
-                        return Ok(First::Ended(Ending::InformerStopped));
-                    }
-                }
-                () = interrupted.as_mut() => return Ok(First::Ended(Ending::Interrupted)),
+                synced = synced.as_mut() => match synced {
+                    Ok(()) => break,
+                    Err(error) => return Err(self.given_up(cache_state(&error))),
+                },
+                ending = self.session.ends.reached() => return Ok(Some(ending)),
                 now = tick.tick() => {
                     let state = self.informer.status().state;
                     if let Verdict::GiveUp(trouble) = patience.judge(&state, now) {
-                        return Ok(First::GivenUp(trouble));
+                        return Err(self.given_up(trouble.as_ref()));
                     }
                     let progress = progress(&state);
-                    if !self.screen.has_footer() && now >= next_line {
-                        self.screen.line(&progress)?;
+                    let screen = &mut self.session.screen;
+                    if !screen.has_footer() && now >= next_line {
+                        screen.line(&progress)?;
                         next_line = now + PROGRESS_EVERY;
                     }
-                    self.screen.footer(&progress)?;
+                    screen.footer(&progress)?;
                 }
             }
         }
-        self.screen.footer("")?;
-        let pods = self.informer.indexer().len();
-        let time = self.started.elapsed();
-        self.screen
-            .line(&format!("In sync after {time:.1?}: {pods} pods in the cache."))?;
-        self.screen.line("")?;
-        Ok(First::Complete)
+        let (pods, time) = (self.pods.len(), self.started.elapsed());
+        let screen = &mut self.session.screen;
+        screen.footer("")?;
+        screen.line(&format!("In sync after {time:.1?}: {pods} pods in the cache."))?;
+        screen.line("")?;
+        Ok(None)
+    }
+
+    /// The failure of a first list that will not come, because of this trouble; `None` if the server never answered.
+    fn given_up(&self, trouble: Option<&State>) -> Failure {
+        let namespaces = &self.session.options.namespaces;
+        NoCluster(patience::explain(trouble, &self.session.address, namespaces)).into()
     }
 
     /// Tells what was there from the start, however short the time is.
-    async fn tell_initial(
-        &mut self,
-        events: &mut EventStream<Pod>,
-        mut interrupted: Pin<&mut impl Future<Output = ()>>,
-    ) -> Result<Option<Ending>, Failure> {
+    async fn tell_initial(&mut self, events: &mut EventStream<Pod>) -> Result<Option<Ending>, Failure> {
         let registration = events.registration().clone();
         let mut all_told = pin!(registration.synced());
         loop {
             tokio::select! {
                 biased;
-                () = interrupted.as_mut() => return Ok(Some(Ending::Interrupted)),
+                ending = self.session.ends.reached() => return Ok(Some(ending)),
                 _ = all_told.as_mut() => return Ok(None),
                 event = events.next() => match event {
                     Some(event) => self.tell_event(&event)?,
-                    None => return Ok(Some(Ending::InformerStopped)),
+                    None => return Err("the informer stopped".into()),
                 },
             }
         }
     }
 
     /// Tells every event as it comes.
-    async fn tell(
-        &mut self,
-        events: &mut EventStream<Pod>,
-        end: Option<Instant>,
-        mut interrupted: Pin<&mut impl Future<Output = ()>>,
-    ) -> Result<Ending, Failure> {
+    async fn tell(&mut self, events: &mut EventStream<Pod>) -> Result<Ending, Failure> {
         let mut states = self.informer.status_changes();
         let mut overview = interval_at(Instant::now() + OVERVIEW_EVERY, OVERVIEW_EVERY);
         let mut footer = interval(FOOTER_EVERY);
@@ -182,14 +164,13 @@ impl<'a, W: Write> Follower<'a, W> {
             // In this order a stream that never pauses cannot keep the program from ending.
             tokio::select! {
                 biased;
-                () = interrupted.as_mut() => return Ok(Ending::Interrupted),
-                () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => return Ok(Ending::TimeIsUp),
+                ending = self.session.ends.reached() => return Ok(ending),
                 _ = overview.tick() => self.show_overview()?,
-                _ = footer.tick(), if self.screen.has_footer() => self.draw_footer()?,
+                _ = footer.tick(), if self.session.screen.has_footer() => self.draw_footer()?,
                 true = states.changed() => self.tell_state()?,
                 event = events.next() => match event {
                     Some(event) => self.tell_event(&event)?,
-                    None => return Ok(Ending::InformerStopped),
+                    None => return Err("the informer stopped".into()),
                 },
             }
         }
@@ -227,7 +208,7 @@ impl<'a, W: Write> Follower<'a, W> {
                 }
             )
         {
-            let more = self.informer.indexer().len().saturating_sub(MOST_INITIAL);
+            let more = self.pods.len().saturating_sub(MOST_INITIAL);
             if more > 0 {
                 self.tell_line(
                     Tone::Good,
@@ -242,9 +223,12 @@ impl<'a, W: Write> Follower<'a, W> {
 
     fn tell_line(&mut self, tone: Tone, verb: &str, name: &str, detail: &str) -> Result<(), Failure> {
         let time = format!("{:5.1}s", self.started.elapsed().as_secs_f32());
-        let time = self.screen.paint(Tone::Quiet, &time);
-        let verb = self.screen.paint(tone, &format!("{verb:<8}"));
-        Ok(self.screen.line(&format!("{time}  {verb} {name:<38} {detail}"))?)
+        let time = self.session.screen.paint(Tone::Quiet, &time);
+        let verb = self.session.screen.paint(tone, &format!("{verb:<8}"));
+        Ok(self
+            .session
+            .screen
+            .line(&format!("{time}  {verb} {name:<38} {detail}"))?)
     }
 
     /// Says when the server is lost and when it is back; the informer deals with both.
@@ -268,31 +252,30 @@ impl<'a, W: Write> Follower<'a, W> {
 
     /// Shows the cache, all of it at one moment.
     fn show_overview(&mut self) -> Result<(), Failure> {
-        let snapshot = Lister::new(self.informer.indexer()).snapshot();
-        let overview = Overview::of(&snapshot, &self.by_node);
+        let snapshot = self.pods.snapshot();
+        let overview = Overview::of(&snapshot, &self.by_node, &self.session.options.selector);
         if self.shown.as_ref() == Some(&overview) {
             return Ok(());
         }
         let version = snapshot.resource_version();
         let version = version.map_or(String::new(), |version| format!(" at version {version}"));
-        self.screen.line("")?;
-        let heading = self.screen.paint(Tone::Heading, &format!("The cache{version}"));
-        self.screen.line(&heading)?;
+        let screen = &mut self.session.screen;
+        screen.line("")?;
+        let heading = screen.paint(Tone::Heading, &format!("The cache{version}"));
+        screen.line(&heading)?;
         for (number, line) in overview.table().iter().enumerate() {
             let line = format!("  {line}");
             let line = match number {
-                0 => self.screen.paint(Tone::Quiet, &line),
+                0 => screen.paint(Tone::Quiet, &line),
                 _ => line,
             };
-            self.screen.line(&line)?;
+            screen.line(&line)?;
         }
-        self.screen.line(&format!(
-            "  {} {}",
-            self.screen.paint(Tone::Quiet, "pods per node:"),
-            overview.nodes()
-        ))?;
+        let label = screen.paint(Tone::Quiet, "pods per node:");
+        screen.line(&format!("  {label} {}", overview.nodes()))?;
+        screen.line("")?;
         self.shown = Some(overview);
-        Ok(self.screen.line("")?)
+        Ok(())
     }
 
     fn draw_footer(&mut self) -> Result<(), Failure> {
@@ -306,7 +289,7 @@ impl<'a, W: Write> Follower<'a, W> {
             State::NotFound { .. } => (Tone::Bad, "not found".to_owned()),
             other => (Tone::Change, other.to_string()),
         };
-        let state = self.screen.paint(tone, &state);
+        let state = self.session.screen.paint(tone, &state);
         let heard = self.heard;
         let events = heard.initial + heard.added + heard.updated + heard.deleted;
         let text = format!(
@@ -314,7 +297,7 @@ impl<'a, W: Write> Follower<'a, W> {
             self.started.elapsed().as_secs_f32(),
             status.objects,
         );
-        Ok(self.screen.footer(&text)?)
+        Ok(self.session.screen.footer(&text)?)
     }
 }
 
@@ -339,10 +322,11 @@ fn progress(state: &State) -> String {
     }
 }
 
-/// Waits for Ctrl-C; for ever where that cannot be listened for.
-async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+/// What the one informer was doing when the wait for it was given up.
+fn cache_state(error: &SyncError) -> Option<&State> {
+    match &error.unsynced.first()?.waiting_for {
+        WaitingFor::Cache(state) => Some(state),
+        _ => None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The cache at one moment: pods per namespace and phase, and per node.
 
-use informers::{Index, Snapshot};
+use informers::{Index, Selector, Snapshot};
 use k8s_openapi::api::core::v1::Pod;
 
-use super::pod;
+use super::shared::pod;
 
 /// The phases in the order they are shown. The first three always have a column, the others if there are such pods.
 const PHASES: [&str; 6] = [
@@ -52,20 +52,21 @@ impl Row {
 }
 
 impl Overview {
-    /// Counts what a snapshot holds. Namespaces and the index are read at the same moment, so the sums agree.
-    pub(crate) fn of(snapshot: &Snapshot<Pod>, by_node: &Index<Pod, String>) -> Self {
+    /// Counts the selected pods of a snapshot. Namespaces and the index are read at the same moment, so the sums agree.
+    pub(crate) fn of(snapshot: &Snapshot<Pod>, by_node: &Index<Pod, String>, selector: &Selector) -> Self {
         let mut total = Row::new("all");
         let mut namespaces: Vec<Row> = snapshot
             .namespaces()
             .into_iter()
             .map(|namespace| {
                 let mut row = Row::new(namespace);
-                for (_, object) in snapshot.namespace(namespace) {
+                for (_, object) in snapshot.select_namespace(namespace, selector) {
                     row.count(pod::phase(&object));
                     total.count(pod::phase(&object));
                 }
                 row
             })
+            .filter(|row| row.pods > 0)
             .collect();
         if namespaces.len() > MOST_NAMESPACES {
             // Too many to show: the fullest ones, which are the interesting ones.
@@ -76,9 +77,12 @@ impl Overview {
             .values()
             .into_iter()
             .map(|node| {
-                let pods = by_node.len(&node);
+                let there = by_node.get(&node);
+                let selected = there.iter().filter(|pod| selector.matches_object(&***pod));
+                let pods = selected.count();
                 (node, pods)
             })
+            .filter(|(_, pods)| *pods > 0)
             .collect();
         let scheduled: usize = nodes.iter().map(|(_, pods)| pods).sum();
         if nodes.len() > MOST_NODES {
@@ -90,10 +94,6 @@ impl Overview {
             total,
             nodes,
         }
-    }
-
-    pub(crate) fn namespaces(&self) -> usize {
-        self.namespaces.len()
     }
 
     /// The table: a heading, a line per namespace, their sum.
@@ -154,41 +154,32 @@ impl Overview {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use informers::{ObjectKey, store};
-    use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
+    use informers::{Lister, ObjectKey};
 
     use super::*;
 
-    fn pod(phase: Option<&str>, node: Option<&str>) -> Pod {
-        Pod {
-            spec: Some(PodSpec {
-                node_name: node.map(str::to_owned),
-                ..PodSpec::default()
-            }),
-            status: Some(PodStatus {
-                phase: phase.map(str::to_owned),
-                ..PodStatus::default()
-            }),
-            ..Pod::default()
-        }
-    }
-
-    /// Pods written as `namespace/name phase node`, and what is shown of them.
-    fn check(pods: &[&str], table: &[&str], nodes: &str) {
-        let (mut writer, indexer) = store::new::<Pod>();
-        let by_node = indexer
+    fn overview(pods: impl IntoIterator<Item = Pod>, selector: &str) -> Overview {
+        let lister = Lister::from_objects(pods);
+        let by_node = lister
+            .indexer()
             .add_index("node", |pod: &Pod| pod::node(pod).map(str::to_owned))
             .unwrap();
-        let mut commit = writer.begin();
-        for text in pods {
-            let mut words = text.split_whitespace();
-            let key: ObjectKey = words.next().unwrap().parse().unwrap();
-            let pod = pod(words.next(), words.next());
-            commit.upsert(key, Arc::new(pod));
-        }
-        let overview = Overview::of(&commit.publish(), &by_node);
+        Overview::of(&lister.snapshot(), &by_node, &selector.parse().unwrap())
+    }
+
+    /// A pod written as `namespace/name phase node`, with its namespace for a label.
+    fn pod(text: &str) -> Pod {
+        let mut words = text.split_whitespace();
+        let key: ObjectKey = words.next().unwrap().parse().unwrap();
+        let namespace = key.namespace().unwrap();
+        let mut pod = pod::make(namespace, key.name(), words.next().unwrap(), words.next());
+        pod.metadata.labels = Some([("team".to_owned(), namespace.to_owned())].into());
+        pod
+    }
+
+    /// What is shown of these pods.
+    fn check(pods: &[&str], table: &[&str], nodes: &str) {
+        let overview = overview(pods.iter().map(|text| pod(text)), "");
         assert_eq!(overview.table(), table);
         assert_eq!(overview.nodes(), nodes);
     }
@@ -239,23 +230,22 @@ mod tests {
 
     #[test]
     fn many_namespaces_and_nodes_are_cut_to_the_fullest() {
-        let (mut writer, indexer) = store::new::<Pod>();
-        let by_node = indexer
-            .add_index("node", |pod: &Pod| pod::node(pod).map(str::to_owned))
-            .unwrap();
-        let mut commit = writer.begin();
-        for namespace in 0..20 {
-            for number in 0..=namespace {
-                let pod = pod(None, Some(&format!("n{number}")));
-                let key = ObjectKey::namespaced(format!("ns-{namespace}"), format!("p{number}"));
-                commit.upsert(key, Arc::new(pod));
-            }
-        }
-        let overview = Overview::of(&commit.publish(), &by_node);
+        let pods = (0..20).flat_map(|namespace| {
+            (0..=namespace).map(move |number| pod(&format!("ns-{namespace}/p{number} Running n{number}")))
+        });
+        let overview = overview(pods, "");
         let table = overview.table();
         assert_eq!(table.len(), MOST_NAMESPACES + 3);
         assert!(table[1].starts_with("ns-19 "), "{table:#?}");
         assert_eq!(table[MOST_NAMESPACES + 1], "and 8 more namespaces");
         assert_eq!(overview.nodes(), "n0: 20, n1: 19, n2: 18, n3: 17, 16 more nodes");
+    }
+
+    #[test]
+    fn a_selector_limits_what_is_counted() {
+        let pods = ["web/a Running n1", "web/b Running n2", "db/a Running n1"].map(pod);
+        let overview = overview(pods, "team in (web)");
+        assert_eq!(overview.table().len(), 3);
+        assert_eq!(overview.nodes(), "n1: 1, n2: 1");
     }
 }

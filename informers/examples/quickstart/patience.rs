@@ -5,13 +5,14 @@ use std::time::Duration;
 use informers::{SourceError, State};
 use tokio::time::Instant;
 
-/// How long refusals that will not pass by themselves are waited out: no right, no such resource, nobody there.
-const REFUSED: Duration = Duration::from_secs(4);
+/// How long refusals that will not pass by themselves are waited out: no right, no such resource, nobody there. The first two
+/// are known to `wait_for_sync`, which is told of this limit.
+pub(crate) const REFUSED: Duration = Duration::from_secs(4);
 /// How long all else is waited out: a server that is busy, or that does not answer at all.
 const TROUBLED: Duration = Duration::from_secs(20);
 
-/// Watches an informer that is not in sync yet. The informer itself would try for ever, as it should in a program that
-/// nobody sits in front of.
+/// Watches an informer that is not in sync yet. An unreachable server would be waited for for ever, as it should be in a program
+/// that nobody sits in front of.
 pub(crate) struct Patience {
     /// Since when nothing but trouble was seen.
     since: Instant,
@@ -43,7 +44,6 @@ impl Patience {
             trouble => self.trouble = Some(trouble.clone()),
         }
         let limit = match &self.trouble {
-            Some(State::Forbidden { .. } | State::NotFound { .. }) => REFUSED,
             Some(State::BackingOff { error, .. }) if is_refusal(error) => REFUSED,
             _ => TROUBLED,
         };
@@ -138,8 +138,6 @@ mod tests {
     fn refusals_are_given_up_soon_and_other_trouble_later() {
         let refused = || SourceError::Connect("Connection refused".to_owned());
         assert_eq!(given_up_after(&backing_off(refused())), Some(4));
-        assert_eq!(given_up_after(&State::Forbidden { error: status(403) }), Some(4));
-        assert_eq!(given_up_after(&State::NotFound { error: status(404) }), Some(4));
         assert_eq!(given_up_after(&backing_off(status(401))), Some(4));
         assert_eq!(given_up_after(&backing_off(status(500))), Some(20));
         assert_eq!(given_up_after(&LISTING), Some(20));

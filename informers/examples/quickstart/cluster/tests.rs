@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::pod::{node, phase};
+use super::super::shared::pod::{node, phase};
 use super::*;
 
 /// Runs a cluster for some steps and looks at its pods after each.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
-/// Where the pods come from.
+/// Which cluster there is.
 pub(crate) enum Target {
     /// A cluster that is configured, and where that is written.
     Cluster { config: Box<Config>, origin: String },
@@ -124,7 +124,7 @@ mod tests {
     async fn found(name: &str, kubeconfig: Option<&str>) -> Result<String, String> {
         // Cargo has a folder for integration tests only; these are also compiled by `cargo test --examples`.
         let folder = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
-        let home = folder.join(format!("quickstart-{name}"));
+        let home = folder.join(format!("examples-{name}"));
         let _absent = std::fs::remove_dir_all(&home);
         std::fs::create_dir_all(home.join(".kube")).unwrap();
         if let Some(text) = kubeconfig {

@@ -1,7 +1,23 @@
-//! What this program shows of a pod, and what it says of a change.
+//! What the examples show of a pod, what they say of a change, and the pods of their stories.
 
 use informers::Deleted;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodSpec, PodStatus};
+
+/// A pod of a story.
+pub(crate) fn make(namespace: &str, name: &str, phase: &str, node: Option<&str>) -> Pod {
+    let mut pod = Pod::default();
+    pod.metadata.namespace = Some(namespace.to_owned());
+    pod.metadata.name = Some(name.to_owned());
+    pod.spec = Some(PodSpec {
+        node_name: node.map(str::to_owned),
+        ..PodSpec::default()
+    });
+    pod.status = Some(PodStatus {
+        phase: Some(phase.to_owned()),
+        ..PodStatus::default()
+    });
+    pod
+}
 
 /// The phase as `kubectl` shows it: a pod that is being deleted is `Terminating`, whatever its status says.
 pub(crate) fn phase(pod: &Pod) -> &str {
@@ -101,24 +117,13 @@ mod tests {
     use std::sync::Arc;
 
     use informers::{Event, ObjectKey};
-    use k8s_openapi::api::core::v1::{ContainerStatus, PodSpec, PodStatus};
+    use k8s_openapi::api::core::v1::ContainerStatus;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
 
     fn pod(phase: &str, node: Option<&str>) -> Pod {
-        let mut pod = Pod::default();
-        pod.metadata.namespace = Some("web".to_owned());
-        pod.metadata.name = Some("front-0".to_owned());
-        pod.spec = Some(PodSpec {
-            node_name: node.map(str::to_owned),
-            ..PodSpec::default()
-        });
-        pod.status = Some(PodStatus {
-            phase: Some(phase.to_owned()),
-            ..PodStatus::default()
-        });
-        pod
+        make("web", "front-0", phase, node)
     }
 
     fn with_container(mut pod: Pod, ready: bool, restart_count: i32) -> Pod {

@@ -2,21 +2,78 @@
 
 use std::time::Duration;
 
-/// What `--help` prints.
-pub(crate) const HELP: &str = "\
-Follows the pods of a cluster: lists them, watches them, and shows every change and the cache it keeps.
+use informers::Selector;
 
-Usage: cargo run --example quickstart -- [OPTIONS]
+/// What one example is and takes.
+pub(crate) struct Usage {
+    pub(crate) name: &'static str,
+    /// What it does, in a sentence.
+    pub(crate) about: &'static str,
+    /// The same in the words it begins with, as in "Following the pods".
+    pub(crate) doing: &'static str,
+    /// What happens on the embedded server.
+    pub(crate) embedded: &'static str,
+    /// The options it has beside those of all.
+    pub(crate) filters: &'static [Filter],
+}
+
+/// An option that not every example has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Filter {
+    Namespace,
+    Selector,
+}
+
+impl Usage {
+    /// What `--help` prints.
+    pub(crate) fn help(&self) -> String {
+        let Self {
+            name,
+            about,
+            embedded,
+            ..
+        } = self;
+        let filters: String = self.filters.iter().map(|filter| filter.help()).collect();
+        format!(
+            "{about}
+
+Usage: cargo run --example {name} -- [OPTIONS]
 
 Options:
-  --embedded        Use an API server inside this program, with a small cluster that lives. This is also what happens
+  --embedded        Use an API server inside this program, {embedded}. This is also what happens
                     without a kubeconfig
   --for DURATION    End this long after the first list is in the cache, such as 500ms, 10s or 2m. Without it: at Ctrl-C
-  --namespace NS    Only the pods of this namespace; may be given several times
-  --help            Print this
+{filters}  --help            Print this
 
 The cluster is that of $KUBECONFIG or ~/.kube/config, or the one this program runs in. NO_COLOR turns colours off.
-";
+"
+        )
+    }
+
+    /// Every option, in one line.
+    fn spellings(&self) -> String {
+        let filters: String = self.filters.iter().map(|filter| filter.spelling()).collect();
+        format!("--embedded, --for DURATION,{filters} or --help")
+    }
+}
+
+impl Filter {
+    fn spelling(self) -> &'static str {
+        match self {
+            Self::Namespace => " --namespace NS,",
+            Self::Selector => " --selector LABELS,",
+        }
+    }
+
+    fn help(self) -> &'static str {
+        match self {
+            Self::Namespace => "  --namespace NS    Only this namespace; may be given several times\n",
+            Self::Selector => {
+                "  --selector LABELS Show only what has these labels, such as app=cart; the cache has all\n"
+            }
+        }
+    }
+}
 
 /// What the user asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,6 +90,8 @@ pub(crate) struct Options {
     pub(crate) duration: Option<Duration>,
     /// Empty for all namespaces.
     pub(crate) namespaces: Vec<String>,
+    /// What to show of what the cache has.
+    pub(crate) selector: Selector,
 }
 
 /// Which server to use.
@@ -45,7 +104,7 @@ pub(crate) enum Server {
 }
 
 /// Reads the arguments, without the name of the program. The error says what to write.
-pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
+pub(crate) fn parse(usage: &Usage, arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
     let mut options = Options::default();
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
@@ -59,18 +118,25 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Comma
                 .filter(|value| !value.is_empty() && !value.starts_with('-'))
                 .ok_or_else(|| format!("{name} needs a value: write `{name} {example}`"))
         };
+        let has = |filter| usage.filters.contains(&filter);
         match name {
             "--help" | "-h" => return Ok(Command::Help),
             "--for" => options.duration = Some(parse_duration(&value("10s")?)?),
-            "--namespace" | "-n" => add_namespace(&mut options.namespaces, value("default")?)?,
+            "--namespace" | "-n" if has(Filter::Namespace) => {
+                add_namespace(&mut options.namespaces, value("default")?)?;
+            }
+            "--selector" | "-l" if has(Filter::Selector) => {
+                options.selector = value("app=cart")?
+                    .parse()
+                    .map_err(|error| format!("--selector: {error}"))?;
+            }
             "--embedded" if attached.is_some() => {
                 return Err("--embedded takes no value: write `--embedded` alone".to_owned());
             }
             "--embedded" => options.server = Server::Embedded,
             _ => {
-                return Err(format!(
-                    "{argument:?} is not an option: write --embedded, --for DURATION, --namespace NS or --help"
-                ));
+                let options = usage.spellings();
+                return Err(format!("{argument:?} is not an option: write {options}"));
             }
         }
     }
@@ -124,8 +190,20 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
+    const USAGE: Usage = Usage {
+        name: "example",
+        about: "Does something.",
+        doing: "Doing something",
+        embedded: "which is empty",
+        filters: &[Filter::Namespace, Filter::Selector],
+    };
+
     fn check(line: &str, expected: Result<Options, &str>) {
-        let parsed = parse(line.split_whitespace().map(str::to_owned));
+        check_usage(&USAGE, line, expected);
+    }
+
+    fn check_usage(usage: &Usage, line: &str, expected: Result<Options, &str>) {
+        let parsed = parse(usage, line.split_whitespace().map(str::to_owned));
         match expected {
             Ok(options) => assert_eq!(parsed, Ok(Command::Run(options)), "{line:?}"),
             Err(part) => {
@@ -142,14 +220,21 @@ mod tests {
             server: Server::Embedded,
             duration: Some(Duration::from_secs(10)),
             namespaces: vec!["web".to_owned(), "db".to_owned()],
+            selector: "app=cart".parse().unwrap(),
         };
-        check("--embedded --for 10s --namespace web --namespace db", Ok(all()));
-        check("--for=10s --namespace=web -n db --embedded -n web", Ok(all()));
+        check(
+            "--embedded --for 10s --namespace web --namespace db --selector app=cart",
+            Ok(all()),
+        );
+        check(
+            "--for=10s --namespace=web -n db --embedded -n web --selector=app=cart",
+            Ok(all()),
+        );
     }
 
     #[test]
     fn help_wins_over_what_follows() {
-        let parsed = parse(["--help".to_owned(), "--nonsense".to_owned()]);
+        let parsed = parse(&USAGE, ["--help".to_owned(), "--nonsense".to_owned()]);
         assert_eq!(parsed, Ok(Command::Help));
     }
 
@@ -184,5 +269,28 @@ mod tests {
         check("--embedded=yes", Err("`--embedded` alone"));
         check("--embeded", Err("\"--embeded\" is not an option"));
         check("pods", Err("--help"));
+        check(
+            "--selector app=",
+            Ok(Options {
+                selector: "app=".parse().unwrap(),
+                ..Options::default()
+            }),
+        );
+        check("--selector app==/", Err("^"));
+    }
+
+    #[test]
+    fn an_example_takes_and_names_only_its_own_options() {
+        let plain = Usage {
+            filters: &[],
+            ..USAGE
+        };
+        check_usage(
+            &plain,
+            "--namespace web",
+            Err("write --embedded, --for DURATION, or --help"),
+        );
+        assert!(!plain.help().contains("--selector"));
+        assert!(USAGE.help().contains("--namespace NS") && USAGE.help().contains("--selector LABELS"));
     }
 }

@@ -1,21 +1,6 @@
-//! The quickstart example, run as its users do: in a pipe, with and without a cluster that answers.
-//!
-//! The example's modules are part of this binary too, so that their own tests run here. `cargo test` builds the example's
-//! program before it runs this; where it is missing all the same (`cargo test --test quickstart`), it is built first.
-
-#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
-
-#[path = "../examples/quickstart/main.rs"]
-#[allow(
-    dead_code,
-    reason = "here the example is only tested, so nothing calls its main function"
-)]
-mod example;
+//! The quickstart: a living cluster, one over the network, and every way not to reach one.
 
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
-use std::sync::OnceLock;
-use std::time::Duration;
 
 use informer_testing::ApiServer;
 use serde_json::json;
@@ -23,59 +8,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
-/// Past this a run hangs. It is no measure of how long one takes.
-const KILL_AFTER: Duration = Duration::from_secs(180);
+use super::programs::{KILL_AFTER, command, run, run_embedded, text};
 
-/// The example's program, beside the folder of this one.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let this = std::env::current_exe().unwrap();
-        let profile = this.parent().and_then(Path::parent).unwrap();
-        let program = profile
-            .join("examples")
-            .join(format!("quickstart{}", std::env::consts::EXE_SUFFIX));
-        if !program.exists() {
-            let mut build = std::process::Command::new(env!("CARGO"));
-            build.args(["build", "--example", "quickstart", "--target-dir"]);
-            build.arg(profile.parent().unwrap());
-            if profile.ends_with("release") {
-                build.arg("--release");
-            }
-            let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
-            assert!(built.success(), "the example does not build");
-        }
-        program
-    })
-}
-
-/// The program in an environment that names no cluster but the given one.
-fn command(kubeconfig: Option<&Path>, arguments: &str) -> Command {
-    let mut command = Command::new(program());
-    command
-        .args(arguments.split_whitespace())
-        .env_remove("KUBERNETES_SERVICE_HOST")
-        .env_remove("KUBECONFIG")
-        .env("HOME", env!("CARGO_TARGET_TMPDIR"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    if let Some(kubeconfig) = kubeconfig {
-        command.env("KUBECONFIG", kubeconfig);
-    }
-    command
-}
-
-async fn run(kubeconfig: Option<&Path>, arguments: &str) -> Output {
-    let output = command(kubeconfig, arguments).output();
-    let output = tokio::time::timeout(KILL_AFTER, output).await;
-    output.expect("the program hangs").expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+const NAME: &str = "quickstart";
 
 /// A kubeconfig file for this address.
 fn kubeconfig(name: &str, address: &str) -> PathBuf {
@@ -88,7 +23,7 @@ fn kubeconfig(name: &str, address: &str) -> PathBuf {
     write_kubeconfig(name, &text)
 }
 
-fn write_kubeconfig(name: &str, text: &str) -> PathBuf {
+pub(crate) fn write_kubeconfig(name: &str, text: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kubeconfig-{name}"));
     std::fs::write(&path, text).unwrap();
     path
@@ -96,7 +31,7 @@ fn write_kubeconfig(name: &str, text: &str) -> PathBuf {
 
 /// A run that must fail with code 1, saying all of this.
 async fn check_failure(kubeconfig: &Path, arguments: &str, parts: &[&str]) {
-    let output = run(Some(kubeconfig), arguments).await;
+    let output = run(NAME, Some(kubeconfig), arguments).await;
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     for part in parts {
@@ -104,16 +39,10 @@ async fn check_failure(kubeconfig: &Path, arguments: &str, parts: &[&str]) {
     }
 }
 
-/// A run on the embedded server that must end well, with plain lines.
+/// A run on the embedded server that has nothing to complain of.
 async fn check_embedded(arguments: &str) -> String {
-    let output = run(None, arguments).await;
-    let (lines, errors) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{lines}\n{errors}");
+    let (lines, errors) = run_embedded(NAME, arguments).await;
     assert_eq!(errors, "");
-    assert!(
-        !lines.contains(['\x1b', '\r']),
-        "an escape code in a pipe:\n{lines}"
-    );
     lines
 }
 
@@ -154,6 +83,26 @@ async fn namespaces_limit_what_is_followed() {
 }
 
 #[tokio::test]
+async fn a_selector_limits_what_is_shown_of_the_cache() {
+    let lines = check_embedded("--embedded --for 1ms --selector app=ledger").await;
+    assert!(lines.contains("19 pods in the cache"), "{lines}");
+    let table = lines.split("The cache").nth(1).unwrap();
+    assert!(table.contains("payments        2 "), "{lines}");
+    assert!(!table.contains("monitoring"), "{lines}");
+}
+
+#[tokio::test]
+async fn a_selector_that_cannot_be_read_is_pointed_at() {
+    let output = run(NAME, None, "--selector app==/").await;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("\n       ^"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[tokio::test]
 async fn a_cluster_with_a_kubeconfig_is_followed_over_the_network() {
     let server = ApiServer::builder().start_http().await.unwrap();
     for name in ["front-0", "front-1", "front-2"] {
@@ -162,7 +111,7 @@ async fn a_cluster_with_a_kubeconfig_is_followed_over_the_network() {
         server.create(&pod).unwrap();
     }
     let path = write_kubeconfig("cluster", &server.kubeconfig().unwrap());
-    let output = run(Some(&path), "--for 1ms").await;
+    let output = run(NAME, Some(&path), "--for 1ms").await;
     let lines = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{lines}\n{}", text(&output.stderr));
     assert!(lines.contains(&server.url().unwrap()), "{lines}");
@@ -233,14 +182,14 @@ async fn refuse_everything(listener: TcpListener) {
 
 #[tokio::test]
 async fn a_wrong_option_says_what_to_write() {
-    let output = run(None, "--for ten").await;
+    let output = run(NAME, None, "--for ten").await;
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--for 10s"));
 }
 
 #[tokio::test]
 async fn a_reader_that_goes_away_ends_the_run_quietly() {
-    let mut child = command(None, "--embedded").spawn().unwrap();
+    let mut child = command(NAME, None, "--embedded").spawn().unwrap();
     drop(child.stdout.take());
     let output = tokio::time::timeout(KILL_AFTER, child.wait_with_output()).await;
     let output = output.expect("the program hangs").unwrap();
@@ -253,7 +202,7 @@ async fn a_reader_that_goes_away_ends_the_run_quietly() {
 #[cfg(unix)]
 #[tokio::test]
 async fn ctrl_c_ends_the_run_with_a_summary() {
-    let mut child = command(None, "--embedded").spawn().unwrap();
+    let mut child = command(NAME, None, "--embedded").spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let ended = async {
         while let Some(line) = lines.next_line().await.unwrap() {
