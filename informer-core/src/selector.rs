@@ -181,7 +181,8 @@ impl FromIterator<Requirement> for Selector {
 impl FromStr for Selector {
     type Err = ParseSelectorError;
 
-    /// Parses the text of a selector by upstream's rules (`labels.Parse`), in time proportional to its length.
+    /// Parses the text of a selector by upstream's rules (`labels.Parse`). There is no limit to its length: reading it takes time in
+    /// proportion, and the requirements are sorted once.
     fn from_str(text: &str) -> Result<Self, ParseSelectorError> {
         parser::parse(text).map_err(|flaw| ParseSelectorError::new(text, flaw))
     }

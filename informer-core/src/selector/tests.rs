@@ -129,6 +129,15 @@ fn comparing_takes_integers_of_64_bits_on_both_sides() {
     }
 }
 
+#[test]
+fn a_selector_of_a_megabyte_is_read_in_one_go() {
+    let requirements: Vec<String> = (0..50_000).map(|at| format!("key-{at} in (a,b,c)")).collect();
+    let selector = parse(&requirements.join(","));
+    assert_eq!(selector.requirements().len(), 50_000);
+    let error = format!("{selector},").parse::<Selector>().unwrap_err();
+    assert_eq!(error.offset(), selector.to_string().len() + 1);
+}
+
 /// A word: a key, or something that looks like one.
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
