@@ -1,5 +1,7 @@
 //! Listers over the caches of running informers.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use informer_core::{Object, Selector, SharedInformer, SharedInformerBuilder};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
