@@ -77,6 +77,11 @@ mod scope;
 mod tests;
 
 pub use expansions::ExpansionError;
+#[allow(
+    unused_imports,
+    unreachable_pub,
+    reason = "without the feature of any group there is nothing to show"
+)]
 pub use generated::*;
 pub use lister::Lister;
 pub use namespace::NamespaceLister;
