@@ -235,13 +235,8 @@ impl<K: Object> Erased for SharedInformer<K> {
     }
 
     fn list(&self, selector: &Selector) -> Vec<Arc<dyn AnyObject>> {
-        let mut objects: Vec<Arc<dyn AnyObject>> = Vec::new();
-        self.shared.indexer.snapshot().for_each(|_, object| {
-            if selector.matches_object(&**object) {
-                objects.push(object.clone());
-            }
-        });
-        objects
+        let selected = self.shared.indexer.select(selector).into_iter();
+        selected.map(|object| object as Arc<dyn AnyObject>).collect()
     }
 
     fn keys(&self) -> Vec<ObjectKey> {
