@@ -1,49 +1,272 @@
 //! Shared informers for Kubernetes: a local copy of every object of a kind that follows the API server by itself.
 //!
-//! **To follow a kind**, make a [`SharedInformer`], add handlers, start it, and wait until its first list is in:
+//! A [`SharedInformerFactory`] has one informer for each kind a program asks for, whoever asks. An informer lists once and
+//! watches from then on; any number of handlers hear what changes, and listers read the copy without waiting. In this page:
+//! [watch pods](#watch-pods), [look up by index](#look-up-by-index), [read by label](#read-by-label),
+//! [many namespaces](#many-namespaces), [a custom resource](#a-custom-resource), [only metadata](#only-metadata),
+//! [a kind known at run time](#a-kind-known-at-run-time), [know why it does not sync](#know-why-it-does-not-sync),
+//! [test your own code](#test-your-own-code), [stop](#stop), [features](#features).
+//!
+//! # Watch pods
+//!
+//! Every built-in kind has an accessor, named after its group, version and plural. It gives the informer, to add handlers to, and
+//! the lister, to read with. Nothing is asked of the server before [`start`](SharedInformerFactory::start):
 //!
 //! ```no_run
+//! # #[cfg(feature = "core")]
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use informers::{Event, SharedInformer, client};
+//! use informers::{Event, Origin, Selector, SharedInformerFactory};
 //! use k8s_openapi::api::core::v1::Pod;
 //!
-//! let informer = SharedInformer::<Pod>::builder(client::try_default().await?).namespace("web").build()?;
-//! informer.add_handler(|event: Event<Pod>| println!("{event:?}"))?;
-//! informer.start()?;
-//! informer.synced().await?;
+//! let factory = SharedInformerFactory::new(informers::client::try_default().await?);
+//! let pods = factory.core().v1().pods();
+//! pods.informer().add_handler(|event: Event<Pod>| match event {
+//!     Event::Added { origin: Origin::Initial, .. } => {} // it was there when we came
+//!     Event::Added { object, .. } => println!("new: {:?}", object.metadata.name),
+//!     Event::Updated { old, new, .. } => println!("{:?} became {:?}", old.status, new.status),
+//!     Event::Deleted(deleted) => println!("gone: {:?}", deleted.last_known().metadata.name),
+//! })?;
+//!
+//! factory.start();
+//! factory.wait_for_sync().await?; // the cache is whole, and the handler has returned from all of it
+//! println!("{} pods", pods.lister().list(&Selector::everything()).len());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! **To read**, take a [`Lister`] for one kind's objects by namespace and name, an [`Index`] for any other question, or a
-//! [`Snapshot`] for several questions about one moment. Reads never wait:
+//! Handlers may block, panic or lag: each has a task and a bounded buffer of its own ([`HandlerOptions`]). There are also
+//! async handlers ([`add_async_handler`](SharedInformer::add_async_handler)), [`Filtered`] ones, and a stream of the same events
+//! ([`SharedInformer::events`]). What is promised about order and truth stands at [`SharedInformer`].
+//!
+//! # Look up by index
+//!
+//! An index answers "which objects have this value" without looking at the others. An [`IndexDefinition`] is a value, so that
+//! several parts of a program mean the same index; [`SharedInformer::add_index`] takes a closure instead. A wrong name or
+//! type of value does not compile:
 //!
 //! ```no_run
-//! # fn example(informer: informers::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
-//! use informers::Lister;
+//! # #[cfg(feature = "core")]
+//! # fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! use informers::{IndexDefinition, SharedInformerFactory};
 //! use k8s_openapi::api::core::v1::Pod;
 //!
-//! let pods = Lister::new(informer.indexer());
-//! let front = pods.namespace("web").get("front-0");
-//! let by_node = informer.add_index("node", |pod: &Pod| {
-//!     pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect::<Vec<_>>()
-//! })?;
-//! let there = by_node.get("node-1");
+//! static BY_NODE: IndexDefinition<Pod, String> =
+//!     IndexDefinition::new("node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
+//!
+//! let factory = SharedInformerFactory::builder(client).kind::<Pod>(|pods| pods.index(&BY_NODE)).build()?;
+//! let by_node = factory.core().v1().pods().informer().index(&BY_NODE)?; // Index<Pod, String>
+//! let there = by_node.get("node-1"); // Vec<Arc<Pod>>
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! **To react** in async code, take [`SharedInformer::events`], a stream of the same events handlers hear. **To know how things
-//! are**, ask [`SharedInformer::status`]: it tells listing from live from refused, with the last error. **To read your own write**,
-//! await [`SharedInformer::wait_until`] with the version the write returned. **To end**, await [`SharedInformer::shutdown`].
+//! # Read by label
 //!
-//! `K` may be any kind: one of k8s-openapi, one made by kube's `CustomResource` derive, `DynamicObject`, or `PartialObjectMeta`.
-//! For tests, the crate `informer-testing` has an API server in memory.
+//! A [`Lister`] reads by namespace, name and [`Selector`], in a stable order. `get` is an `Option`; `require` is an error that
+//! names what is missing. A selector on a label that has a label index uses it:
 //!
-//! Today this crate shows [informer-core](informer_core) and [listers] under one roof, for one kind at a time. The factory with an
-//! accessor for each built-in kind comes with the next release. Most names are here at the top; the modules hold what is
-//! needed less often: [`client`] to connect, [`source`] for a list and watch of one's own, [`store`] and [`delta`] for the
-//! parts by themselves.
+//! ```no_run
+//! # #[cfg(feature = "core")]
+//! # fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! use informers::{Selector, SharedInformerFactory};
+//! use k8s_openapi::api::core::v1::Pod;
+//!
+//! let factory = SharedInformerFactory::builder(client).kind::<Pod>(|pods| pods.label_index("app")).build()?;
+//! let lister = factory.core().v1().pods().lister();
+//! let front: Selector = "app in (front, cart), !canary".parse()?; // the error points at the character
+//! let everywhere = lister.list(&front);
+//! let in_web = lister.pods("web").list(&front);
+//! let one = lister.pods("web").require("front-0")?;
+//! let by_key = lister.get_key(&"web/front-0".parse()?); // for kinds of any scope
+//! let moment = lister.snapshot(); // several questions about one moment
+//! println!("{} of {} at {:?}", moment.select(&front).count(), moment.len(), moment.resource_version());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Many namespaces
+//!
+//! A factory may be limited to namespaces, and one kind to others. Each kind still has one informer and one cache, with a watch for
+//! each namespace; kinds outside of namespaces are not affected:
+//!
+//! ```no_run
+//! # fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! use informers::SharedInformerFactory;
+//! use k8s_openapi::api::core::v1::Secret;
+//!
+//! let factory = SharedInformerFactory::builder(client)
+//!     .namespaces(["web", "db"])
+//!     .kind::<Secret>(|secrets| secrets.namespace("web").labels("kind=token"))
+//!     .build()?; // an empty namespace or a broken selector is an error here
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # A custom resource
+//!
+//! Any kind that kube knows will do, such as one made by its `CustomResource` derive:
+//!
+//! ```no_run
+//! use informers::{Event, Lister, SharedInformerFactory};
+//! use kube::CustomResource;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(CustomResource, Clone, Debug, Deserialize, Serialize)]
+//! #[kube(group = "shop.example", version = "v1", kind = "Order", namespaced, schema = "disabled")]
+//! struct OrderSpec {
+//!     items: u32,
+//! }
+//!
+//! # fn example(factory: SharedInformerFactory) -> Result<(), Box<dyn std::error::Error>> {
+//! let orders = factory.informer_for::<Order>(); // SharedInformer<Order>
+//! orders.add_handler(|event: Event<Order>| println!("{} items", event.object().spec.items))?;
+//! let lister: Lister<Order> = factory.resource::<Order>().lister();
+//! let one = lister.namespace("web").get("order-1");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Only metadata
+//!
+//! Where labels, owners and names are enough, the server need not send the rest:
+//!
+//! ```no_run
+//! # fn example(factory: informers::SharedInformerFactory) {
+//! use informers::{Lister, Selector};
+//! use k8s_openapi::api::core::v1::Secret;
+//!
+//! let secrets = factory.metadata_for::<Secret>(); // SharedInformer<PartialObjectMeta<Secret>>
+//! let mine = Lister::new(secrets.indexer()).list(&Selector::everything());
+//! # }
+//! ```
+//!
+//! # A kind known at run time
+//!
+//! [`for_resource`](SharedInformerFactory::for_resource) takes a resource's name as it is;
+//! [`find`](SharedInformerFactory::find) asks the server what it calls so, as `kubectl get` does. Both give a [`DynInformer`]: a
+//! handle without the type, to the typed informer if the factory has one.
+//!
+//! ```no_run
+//! # async fn example(factory: informers::SharedInformerFactory) -> Result<(), Box<dyn std::error::Error>> {
+//! use informers::{AnyObject, Event, Selector};
+//! use kube::core::{DynamicObject, GroupVersionResource};
+//!
+//! let widgets = factory.for_resource(&GroupVersionResource::gvr("shop.example", "v1", "widgets"))?;
+//! let deployments = factory.find("deploy").await?;
+//! deployments.add_handler(|event: Event<dyn AnyObject>| println!("{:?}", event.object().metadata().name))?;
+//! for widget in widgets.list(&Selector::everything()) {
+//!     if let Some(widget) = widget.downcast_ref::<DynamicObject>() {
+//!         println!("{}", widget.data["spec"]);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Know why it does not sync
+//!
+//! An informer goes on trying whatever happens. The wait for it does not: [`SyncError`] names each informer that is not in sync and
+//! why. [`progress`](SharedInformerFactory::progress) tells the same while one waits, [`status`](SharedInformerFactory::status) at
+//! any time afterwards:
+//!
+//! ```no_run
+//! # async fn example(factory: informers::SharedInformerFactory) {
+//! use std::time::Duration;
+//! use informers::WaitingFor;
+//!
+//! if let Err(error) = factory.wait_for_sync_within(Duration::from_secs(30)).await {
+//!     eprintln!("{error}"); // 1 of 3 informers not in sync: secrets: forbidden: ..
+//!     for informer in &error.unsynced {
+//!         match &informer.waiting_for {
+//!             WaitingFor::Cache(state) => eprintln!("{}: {state}", informer.resource),
+//!             WaitingFor::Handlers(names) => eprintln!("{}: waiting for {names:?}", informer.resource),
+//!             other => eprintln!("{}: {other}", informer.resource),
+//!         }
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! # Test your own code
+//!
+//! Code that takes a lister can be given one with objects in it:
+//!
+//! ```
+//! use informers::{Lister, Selector};
+//! use k8s_openapi::api::core::v1::Pod;
+//!
+//! fn unlabelled(pods: &Lister<Pod>) -> usize {
+//!     pods.list(&"!app".parse::<Selector>().expect("it is a constant")).len()
+//! }
+//!
+//! let mut pod = Pod::default();
+//! pod.metadata.name = Some("front-0".to_owned());
+//! assert_eq!(unlabelled(&Lister::from_objects([pod])), 1);
+//! ```
+//!
+//! For all the rest, the crate `informer-testing` has an API server in memory that can also be told to fail in every way a real one
+//! does:
+//!
+//! ```
+//! # #[cfg(not(feature = "core"))] fn main() {}
+//! # #[cfg(feature = "core")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use informer_testing::ApiServer;
+//! use informers::SharedInformerFactory;
+//! use serde_json::json;
+//!
+//! let server = ApiServer::start();
+//! server.create(&json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "namespace": "web", "name": "a" } }))?;
+//!
+//! let factory = SharedInformerFactory::new(server.client());
+//! let pods = factory.core().v1().pods().lister();
+//! factory.start();
+//! factory.wait_for_sync().await?;
+//! assert!(pods.pods("web").get("a").is_some());
+//! assert_eq!(server.requests().of("pods").len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Stop
+//!
+//! After [`shutdown`](SharedInformerFactory::shutdown) no task of the factory runs. Dropping its last handle stops them too, without
+//! waiting; so does a token of one's own. Listers go on answering from the last state.
+//!
+//! ```no_run
+//! # async fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use informers::SharedInformerFactory;
+//! use tokio_util::sync::CancellationToken;
+//!
+//! let token = CancellationToken::new(); // cancelled elsewhere, such as by a signal
+//! let factory = SharedInformerFactory::builder(client).cancel_with(&token).build()?;
+//! token.cancelled().await;
+//! if let Err(error) = factory.shutdown_timeout(Duration::from_secs(10)).await {
+//!     eprintln!("{error}"); // names the handlers that are still busy
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Features
+//!
+//! - One for each API group, named as the accessor: `core`, `apps`, `batch`, `networking` and so on. `full`, a default, is all of
+//!   them. The accessors are aliases, and nothing of a kind is compiled before a program uses it: leaving groups out shortens
+//!   the documentation more than the build. Kinds of a group that is left out still work through
+//!   [`informer_for`](SharedInformerFactory::informer_for).
+//! - `rustls-tls`, a default: TLS for [`client::try_default`]. Leave it out to bring a `kube::Client` of your own.
+//! - The Kubernetes version is a feature of k8s-openapi, and the program has to choose exactly one, from `v1_33` to `v1_37`:
+//!   `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Accessors of kinds that the chosen version does not have are not
+//!   there.
+//!
+//! # Where things are
+//!
+//! Most names are here at the top. Each group has a module of its name with the aliases of its kinds (`core::v1::PodInformer`,
+//! `core::v1::PodLister`), and the other modules hold what is needed less often: [`client`] to connect, [`selector`] for the parts
+//! of a selector, [`source`] for a list and watch of one's own, [`store`] and [`delta`] for the parts by themselves. An informer
+//! of one kind without a factory is [`SharedInformer::builder`].
 
 mod factory;
 // Written by `cargo xtask codegen`, in a layout of its own.

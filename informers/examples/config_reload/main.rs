@@ -12,22 +12,18 @@ use std::time::Duration;
 use informers::Event;
 use k8s_openapi::api::core::v1::ConfigMap;
 use settings::Loaded;
-use shared::args::Filter;
 use shared::{Failure, Session, Usage};
 use tokio::sync::watch;
 
-const USAGE: Usage = Usage {
-    name: "config_reload",
-    about: "Follows the ConfigMap `shop-settings` of the namespace `shop`, or of the one given.",
-    doing: "Following the settings",
-    embedded: "which plays a short story and ends",
-    filters: &[Filter::Namespace],
-};
-
 #[tokio::main]
 async fn main() -> ExitCode {
-    shared::main(&USAGE, story::tell, run).await
+    let usage =
+        Usage::new("Follows the ConfigMap `shop-settings` of the namespace `shop`, or of the one given.");
+    shared::main(usage, story::tell, run).await
 }
+
+/// The name of the ConfigMap.
+const NAME: &str = "shop-settings";
 
 async fn run(session: &mut Session) -> Result<(), Failure> {
     let namespace = match session.options.namespaces.as_slice() {
@@ -38,7 +34,7 @@ async fn run(session: &mut Session) -> Result<(), Failure> {
     let factory = session
         .factory()
         // One object is all the server is asked for, and all there is in memory.
-        .kind::<ConfigMap>(|maps| maps.namespace(namespace).fields("metadata.name=shop-settings"))
+        .kind::<ConfigMap>(|maps| maps.namespace(namespace).fields(format!("metadata.name={NAME}")))
         .build()?;
 
     // Whoever uses the settings holds a receiver: `borrow` is the newest good state, whole.

@@ -13,20 +13,13 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use report::Tally;
-use shared::args::Filter;
 use shared::{Failure, Session, Usage};
-
-const USAGE: Usage = Usage {
-    name: "many_handlers",
-    about: "Adds handlers of every sort to one informer of pods, and shows what each of them heard.",
-    doing: "Following the pods",
-    embedded: "which plays a short story and ends",
-    filters: &[Filter::Namespace],
-};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    shared::main(&USAGE, story::tell, run).await
+    let usage =
+        Usage::new("Adds handlers of every sort to one informer of pods, and shows what each of them heard.");
+    shared::main(usage, story::tell, run).await
 }
 
 async fn run(session: &mut Session) -> Result<(), Failure> {

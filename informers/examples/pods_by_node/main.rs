@@ -12,26 +12,18 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use informers::{Event, Index, IndexDefinition, Origin};
 use k8s_openapi::api::core::v1::Pod;
-use shared::args::Filter;
 use shared::{Failure, Session, Usage, pod};
 
-const USAGE: Usage = Usage {
-    name: "pods_by_node",
-    about: "Shows which pods are on which node, and every change of that.",
-    doing: "Following the nodes' pods",
-    embedded: "which plays a short story and ends",
-    filters: &[Filter::Namespace],
-};
+#[tokio::main]
+async fn main() -> ExitCode {
+    let usage = Usage::new("Shows which pods are on which node, and every change of that.");
+    shared::main(usage, story::tell, run).await
+}
 
 /// An index is a value: every part of a program that names it means the same one.
 static BY_NODE: IndexDefinition<Pod, String> = IndexDefinition::new("node", |pod| {
     pod::node(pod).map(str::to_owned).into_iter().collect()
 });
-
-#[tokio::main]
-async fn main() -> ExitCode {
-    shared::main(&USAGE, story::tell, run).await
-}
 
 async fn run(session: &mut Session) -> Result<(), Failure> {
     let factory = session

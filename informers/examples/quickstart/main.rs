@@ -16,22 +16,14 @@ use std::process::ExitCode;
 use k8s_openapi::api::core::v1::Pod;
 
 use follow::Follower;
-use shared::args::Filter;
 use shared::ends::Ending;
 use shared::screen::Tone;
 use shared::{Failure, Session, Usage, pod};
 
-const USAGE: Usage = Usage {
-    name: "quickstart",
-    about: "Follows the pods of a cluster: lists them, watches them, and shows every change and the cache it keeps.",
-    doing: "Following the pods",
-    embedded: "with a small cluster that lives",
-    filters: &[Filter::Namespace, Filter::Selector],
-};
-
 #[tokio::main]
 async fn main() -> ExitCode {
-    shared::main(&USAGE, cluster::live, run).await
+    let usage = Usage::new("Follows the pods of a cluster: lists them, watches them, and shows every change and the cache it keeps.").with_selector();
+    shared::main(usage, cluster::live, run).await
 }
 
 /// Follows pods as the command line says, and sums up.

@@ -13,24 +13,19 @@ use std::time::Duration;
 use informers::Event;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use shared::args::Filter;
 use shared::{Failure, Session, Usage};
 use tokio::sync::Notify;
 
-const USAGE: Usage = Usage {
-    name: "service_endpoints",
-    about: "Shows the ready addresses of each service, and every change of them.",
-    doing: "Following the services",
-    embedded: "which plays a short story and ends",
-    filters: &[Filter::Namespace, Filter::Selector],
-};
-
 #[tokio::main]
 async fn main() -> ExitCode {
-    shared::main(&USAGE, story::tell, run).await
+    let usage =
+        Usage::new("Shows the ready addresses of each service, and every change of them.").with_selector();
+    shared::main(usage, story::tell, run).await
 }
 
 async fn run(session: &mut Session) -> Result<(), Failure> {
+    // A change of either kind is a reason to look again; several at once are one.
+    let changed = Arc::new(Notify::new());
     let factory = session
         .factory()
         // The join looks slices up by this label: with an index it costs what one service has.
@@ -39,8 +34,6 @@ async fn run(session: &mut Session) -> Result<(), Failure> {
     let services = factory.core().v1().services();
     let slices = factory.discovery().v1().endpoint_slices();
 
-    // A change of either kind is a reason to look again; several at once are one.
-    let changed = Arc::new(Notify::new());
     let notify = changed.clone();
     services
         .informer()

@@ -4,45 +4,52 @@ use std::time::Duration;
 
 use informers::Selector;
 
-/// What one example is and takes.
+/// What one example does and takes.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
-    pub(crate) name: &'static str,
     /// What it does, in a sentence.
-    pub(crate) about: &'static str,
-    /// The same in the words it begins with, as in "Following the pods".
-    pub(crate) doing: &'static str,
-    /// What happens on the embedded server.
-    pub(crate) embedded: &'static str,
-    /// The options it has beside those of all.
-    pub(crate) filters: &'static [Filter],
+    about: &'static str,
+    filters: &'static [Filter],
 }
 
-/// An option that not every example has.
+/// An option that limits what is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filter {
+enum Filter {
     Namespace,
     Selector,
 }
 
 impl Usage {
-    /// What `--help` prints.
-    pub(crate) fn help(&self) -> String {
-        let Self {
-            name,
+    /// An example that does this.
+    pub(crate) const fn new(about: &'static str) -> Self {
+        Self {
             about,
-            embedded,
-            ..
-        } = self;
-        let filters: String = self.filters.iter().map(|filter| filter.help()).collect();
+            filters: &[Filter::Namespace],
+        }
+    }
+
+    /// One that can also show only what has certain labels.
+    pub(crate) const fn with_selector(self) -> Self {
+        Self {
+            filters: &[Filter::Namespace, Filter::Selector],
+            ..self
+        }
+    }
+
+    /// What `--help` prints of the example of this name.
+    pub(crate) fn help(self, name: &str) -> String {
+        let (about, filters) = (self.about, self.filters.iter());
+        let filters: String = filters.map(|filter| filter.help()).collect();
         format!(
             "{about}
 
 Usage: cargo run --example {name} -- [OPTIONS]
 
 Options:
-  --embedded        Use an API server inside this program, {embedded}. This is also what happens
+  --embedded        Use an API server inside this program, on which something happens. This is also what is done
                     without a kubeconfig
-  --for DURATION    End this long after the first list is in the cache, such as 500ms, 10s or 2m. Without it: at Ctrl-C
+  --for DURATION    End this long after the first list is in the cache, such as 500ms, 10s or 2m. Without it: at Ctrl-C,
+                    or when nothing more happens on the embedded server
 {filters}  --help            Print this
 
 The cluster is that of $KUBECONFIG or ~/.kube/config, or the one this program runs in. NO_COLOR turns colours off.
@@ -51,7 +58,7 @@ The cluster is that of $KUBECONFIG or ~/.kube/config, or the one this program ru
     }
 
     /// Every option, in one line.
-    fn spellings(&self) -> String {
+    fn spellings(self) -> String {
         let filters: String = self.filters.iter().map(|filter| filter.spelling()).collect();
         format!("--embedded, --for DURATION,{filters} or --help")
     }
@@ -104,7 +111,7 @@ pub(crate) enum Server {
 }
 
 /// Reads the arguments, without the name of the program. The error says what to write.
-pub(crate) fn parse(usage: &Usage, arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
+pub(crate) fn parse(usage: Usage, arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
     let mut options = Options::default();
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
@@ -190,19 +197,13 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
-    const USAGE: Usage = Usage {
-        name: "example",
-        about: "Does something.",
-        doing: "Doing something",
-        embedded: "which is empty",
-        filters: &[Filter::Namespace, Filter::Selector],
-    };
+    const USAGE: Usage = Usage::new("Does something.").with_selector();
 
     fn check(line: &str, expected: Result<Options, &str>) {
-        check_usage(&USAGE, line, expected);
+        check_usage(USAGE, line, expected);
     }
 
-    fn check_usage(usage: &Usage, line: &str, expected: Result<Options, &str>) {
+    fn check_usage(usage: Usage, line: &str, expected: Result<Options, &str>) {
         let parsed = parse(usage, line.split_whitespace().map(str::to_owned));
         match expected {
             Ok(options) => assert_eq!(parsed, Ok(Command::Run(options)), "{line:?}"),
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn help_wins_over_what_follows() {
-        let parsed = parse(&USAGE, ["--help".to_owned(), "--nonsense".to_owned()]);
+        let parsed = parse(USAGE, ["--help".to_owned(), "--nonsense".to_owned()]);
         assert_eq!(parsed, Ok(Command::Help));
     }
 
@@ -281,16 +282,16 @@ mod tests {
 
     #[test]
     fn an_example_takes_and_names_only_its_own_options() {
-        let plain = Usage {
-            filters: &[],
-            ..USAGE
-        };
+        let plain = Usage::new("Does something.");
         check_usage(
-            &plain,
-            "--namespace web",
-            Err("write --embedded, --for DURATION, or --help"),
+            plain,
+            "--selector a",
+            Err("write --embedded, --for DURATION, --namespace NS, or --help"),
         );
-        assert!(!plain.help().contains("--selector"));
-        assert!(USAGE.help().contains("--namespace NS") && USAGE.help().contains("--selector LABELS"));
+        assert!(!plain.help("plain").contains("--selector"));
+        assert!(
+            USAGE.help("example").contains("--namespace NS")
+                && USAGE.help("example").contains("--selector LABELS")
+        );
     }
 }

@@ -7,8 +7,6 @@ use std::process::ExitCode;
 
 use informers::SyncError;
 
-use super::Usage;
-
 /// Any error: an example has nobody to tell them apart.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
@@ -24,8 +22,8 @@ impl fmt::Display for NoCluster {
     }
 }
 
-/// Says why the program ends, with every cause.
-pub(super) fn report(usage: &Usage, failure: &Failure) -> ExitCode {
+/// Says why the example of this name ends, with every cause.
+pub(super) fn report(name: &str, failure: &Failure) -> ExitCode {
     // A reader that closed its end has seen enough, as in `quickstart | head`.
     let output = failure.downcast_ref::<io::Error>();
     if output.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
@@ -38,7 +36,6 @@ pub(super) fn report(usage: &Usage, failure: &Failure) -> ExitCode {
         cause = error.source();
     }
     if failure.is::<NoCluster>() || failure.is::<SyncError>() {
-        let name = usage.name;
         text =
             format!("{text}\n\nTo see it work without a cluster: cargo run --example {name} -- --embedded");
     }

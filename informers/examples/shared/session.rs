@@ -11,7 +11,7 @@ use super::ends::Ends;
 use super::screen::{Look, Screen};
 use super::stage::Audience;
 use super::target::{self, Environment, Target};
-use super::{Failure, NoCluster, Stage, Usage};
+use super::{Failure, NoCluster, Stage};
 
 /// The embedded server is the same every time.
 const SEED: u64 = 1;
@@ -32,14 +32,13 @@ pub(crate) struct Session {
 impl Session {
     /// Finds the server to use, and says which one it is.
     pub(super) async fn open<Play>(
-        usage: &Usage,
         options: Options,
         story: impl FnOnce(Stage) -> Result<Play, Failure>,
     ) -> Result<Self, Failure>
     where
         Play: Future<Output = Result<(), Failure>> + Send + 'static,
     {
-        let (doing, time) = (usage.doing, options.duration);
+        let time = options.duration;
         let target = match options.server {
             Server::Embedded => Target::Nothing,
             Server::Configured => target::find(&Environment::of_process())
@@ -49,7 +48,7 @@ impl Session {
         let (mut session, greeting) = match target {
             Target::Cluster { config, origin } => {
                 let address = target::address(&config);
-                let greeting = format!("{doing} of {address}, from {origin}.");
+                let greeting = format!("Using {address}, from {origin}.");
                 let client =
                     client::from_config(*config).map_err(|error| NoCluster(format!("{origin}: {error}.")))?;
                 let session = Self {
@@ -79,10 +78,7 @@ impl Session {
                     ends: Ends::new(time, Some(tokio::spawn(story(stage)?))),
                     audience: Some(audience),
                 };
-                (
-                    session,
-                    format!("{why}{doing} of an API server inside this program."),
-                )
+                (session, format!("{why}Using an API server inside this program."))
             }
         };
         session.line(&greeting)?;
