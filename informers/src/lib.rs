@@ -277,6 +277,11 @@ pub use factory::{
     FactoryBuildError, LookupError, ResourceError, ResourceInformer, SharedInformerFactory,
     SharedInformerFactoryBuilder,
 };
+#[allow(
+    unused_imports,
+    unreachable_pub,
+    reason = "without the feature of any group there is nothing to show"
+)]
 pub use generated::*;
 pub use informer_core::registry::{
     InformerProgress, RegistryShutdownTimeout, SyncError, SyncProgress, SyncReport, Unsynced, WaitingFor,
