@@ -1,5 +1,7 @@
 //! One object of every kind, from its birth to its end, seen through the kind's own accessors on the embedded API server.
 
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
 #[rustfmt::skip]
 #[path = "generated/every_kind.rs"]
 mod generated;
@@ -55,11 +57,11 @@ async fn check<K>(
     stage.factory.start();
     stage.factory.wait_for_sync().await.unwrap();
     let found = get(&lister).expect("it was there before the start");
-    assert_eq!(found.meta().labels, None);
+    assert_eq!(found.meta().annotations, None);
 
     informer.wait_until(&stage.update()).await.unwrap();
     let found = get(&lister).expect("it was changed, not deleted");
-    assert_eq!(found.meta().labels.as_ref().unwrap()["changed"], "yes");
+    assert_eq!(found.meta().annotations.as_ref().unwrap()["changed"], "yes");
 
     informer.wait_until(&stage.delete()).await.unwrap();
     assert!(get(&lister).is_none(), "it was deleted");
@@ -86,10 +88,10 @@ impl Stage {
         }
     }
 
-    /// Gives the object a label, and says at which version that is seen.
+    /// Gives the object an annotation (a server may give labels of its own), and says at which version that is seen.
     fn update(&self) -> ResourceVersion {
         let mut object = self.object.clone();
-        object["metadata"]["labels"] = json!({ "changed": "yes" });
+        object["metadata"]["annotations"] = json!({ "changed": "yes" });
         self.server.update(&object).unwrap();
         ResourceVersion::new(&self.server.resource_version())
     }

@@ -25,10 +25,10 @@ pub(crate) fn report() -> Result<String> {
     println!("{lines}");
     let (library, size) = compile::library()?;
     println!(
-        "library: {} has {:.2} MB, of {:.2} allowed",
+        "library: {} has {} kB, {} are allowed",
         library.display(),
-        megabytes(size),
-        megabytes(MAX_LIBRARY)
+        size / 1000,
+        MAX_LIBRARY / 1000
     );
     let (ours, theirs) = compile::times()?;
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
@@ -50,14 +50,9 @@ pub(crate) fn report() -> Result<String> {
         .into());
     }
     Ok(format!(
-        "{:.2} MB; at most {} lines a kind; Pods: {:.2} s, {ratio:.2} times kube's",
-        megabytes(size),
+        "{} kB; at most {} lines a kind; Pods: {:.2} s, {ratio:.2} times kube's",
+        size / 1000,
         lines.largest.lines,
         ours.as_secs_f64()
     ))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
 }

@@ -31,7 +31,7 @@ pub(super) fn library() -> Result<(PathBuf, u64)> {
         return Err("`cargo build -p informers --features full` failed".into());
     }
     let messages = String::from_utf8(output.stdout)?;
-    let path = messages.lines().filter_map(library_in).last();
+    let path = messages.lines().rev().find_map(library_in);
     let path = path.ok_or("cargo named no library of informers")?;
     let size = path.metadata()?.len();
     Ok((path, size))
