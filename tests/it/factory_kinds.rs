@@ -251,7 +251,7 @@ async fn options_that_cannot_work_are_refused_by_build() {
     check(builder().page_size(0), "the page size is zero");
     check(
         builder().tweak_list_options(|options| options.labels("tier in (front")),
-        "the list options cannot be used",
+        "  tier in (front\n                ^",
     );
     check(
         builder().kind::<Pod>(|pods| pods.page_size(0)),
