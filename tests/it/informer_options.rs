@@ -147,6 +147,10 @@ async fn what_cannot_work_is_refused_when_it_is_built() {
         panic!("{broken:?}");
     };
     assert_eq!((error.text(), error.offset()), ("tier in (front", 14));
+    assert!(
+        broken.to_string().ends_with("\n  tier in (front\n                ^"),
+        "{broken}"
+    );
     assert!(matches!(
         refused(maps().fields("spec.nodeName")),
         BuildError::Source(_)

@@ -112,7 +112,7 @@ impl<K> fmt::Debug for KubeSourceOptions<K> {
 #[non_exhaustive]
 pub enum KubeSourceError {
     /// The selectors or parameters are broken.
-    #[error("the list options cannot be used")]
+    #[error(transparent)]
     ListOptions(#[from] ListOptionsError),
     /// The namespace cannot be the name of one.
     #[error(
