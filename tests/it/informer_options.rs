@@ -148,7 +148,9 @@ async fn what_cannot_work_is_refused_when_it_is_built() {
     };
     assert_eq!((error.text(), error.offset()), ("tier in (front", 14));
     assert!(
-        broken.to_string().ends_with("\n  tier in (front\n                ^"),
+        broken
+            .to_string()
+            .ends_with("\n  tier in (front\n                ^"),
         "{broken}"
     );
     assert!(matches!(
