@@ -15,15 +15,15 @@ use settings::Loaded;
 use shared::{Failure, Session, Usage};
 use tokio::sync::watch;
 
+/// The name of the ConfigMap.
+const NAME: &str = "shop-settings";
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let usage =
         Usage::new("Follows the ConfigMap `shop-settings` of the namespace `shop`, or of the one given.");
     shared::main(usage, story::tell, run).await
 }
-
-/// The name of the ConfigMap.
-const NAME: &str = "shop-settings";
 
 async fn run(session: &mut Session) -> Result<(), Failure> {
     let namespace = match session.options.namespaces.as_slice() {

@@ -15,16 +15,17 @@ use futures::StreamExt as _;
 use report::Tally;
 use shared::{Failure, Session, Usage};
 
+/// Every handler hears everything again this often, unless it says otherwise.
+const RESYNC: Duration = Duration::from_secs(2);
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    let usage =
-        Usage::new("Adds handlers of every sort to one informer of pods, and shows what each of them heard.");
+    let usage = Usage::new("Shows what handlers of every sort hear from one informer.");
     shared::main(usage, story::tell, run).await
 }
 
 async fn run(session: &mut Session) -> Result<(), Failure> {
-    // Every handler hears everything again every two seconds, unless it says otherwise.
-    let factory = session.factory().resync(Duration::from_secs(2)).build()?;
+    let factory = session.factory().resync(RESYNC).build()?;
     let pods = factory.core().v1().pods().informer();
     let tally = Arc::new(Tally::default());
     handlers::add(&pods, &tally)?;
