@@ -28,7 +28,7 @@ use crate::sync::{Latch, Mutex};
 
 pub use builder::{Namespaces, SharedInformerBuilder, TransformAny};
 pub use erased::DynInformer;
-pub(crate) use erased::SyncState;
+pub(crate) use erased::{HandlerHope, SyncState};
 pub use error::{AddHandlerError, BuildError, NotSynced, ShutdownTimeout, StartError, WaitError};
 use lifecycle::Life;
 pub use status::{InformerStatus, StatusWatch};

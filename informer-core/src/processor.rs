@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::delta::ResyncTicket;
@@ -20,8 +21,9 @@ use crate::object::Object;
 use crate::store::Snapshot;
 use crate::sync::{Mutex, MutexGuard};
 
-pub(crate) use listener::{Listener, Served};
+use listener::Bell;
 pub use listener::{BufferMode, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal};
+pub(crate) use listener::{Listener, Served};
 pub(crate) use runner::{run_async, run_blocking};
 pub use stream::EventStream;
 
@@ -31,6 +33,7 @@ use resync::ResyncPlan;
 pub(crate) struct Processor<K> {
     inner: Mutex<Inner<K>>,
     next_id: AtomicU64,
+    bell: Bell,
 }
 
 struct Inner<K> {
@@ -78,6 +81,7 @@ impl<K: Object> Processor<K> {
                 stopped: false,
             }),
             next_id: AtomicU64::new(1),
+            bell: Bell::new(),
         }
     }
 
@@ -104,7 +108,7 @@ impl<K: Object> Processor<K> {
     ) -> Arc<Listener<K>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut inner = self.inner.lock();
-        let listener = Arc::new(Listener::new(id, name, options, served));
+        let listener = Arc::new(Listener::new(id, name, options, served, self.bell.clone()));
         if inner.stopped {
             listener.stop();
             return listener;
@@ -124,6 +128,8 @@ impl<K: Object> Processor<K> {
             listener.mark_initial_end();
         }
         inner.listeners.push(listener.clone());
+        drop(inner);
+        self.bell.ring();
         listener
     }
 
@@ -131,6 +137,7 @@ impl<K: Object> Processor<K> {
     pub(crate) fn distribution(&self) -> Distribution<'_, K> {
         Distribution {
             inner: self.inner.lock(),
+            bell: &self.bell,
         }
     }
 
@@ -157,16 +164,21 @@ impl<K: Object> Processor<K> {
             .collect()
     }
 
-    /// The handlers that have not returned from the whole initial state yet, and still may. A stream is not among them: it is
-    /// its reader who decides when to go on.
-    pub(crate) fn unsynced(&self) -> Vec<Registration> {
+    /// The handlers that have not returned from the whole initial state. A stream is not among them: it is its reader who decides
+    /// when to go on.
+    pub(crate) fn missing(&self) -> Vec<(String, HandlerState)> {
         let inner = self.inner.lock();
         inner
             .listeners
             .iter()
-            .filter(|listener| listener.is_awaited())
-            .map(|listener| Registration::new(listener.clone()))
+            .filter(|listener| listener.is_missing())
+            .map(|listener| (listener.name().to_owned(), listener.status(None).state))
             .collect()
+    }
+
+    /// Changes when a handler comes into sync, ends, or is new, and when the cache comes into sync.
+    pub(crate) fn sync_changes(&self) -> watch::Receiver<u64> {
+        self.bell.subscribe()
     }
 
     /// Tells every listener that nothing more will come.
@@ -194,6 +206,7 @@ impl<K: Object> Processor<K> {
 /// `Distribution` is either in a late handler's snapshot or told to it, never both.
 pub(crate) struct Distribution<'a, K> {
     inner: MutexGuard<'a, Inner<K>>,
+    bell: &'a Bell,
 }
 
 impl<K: Object> Distribution<'_, K> {
@@ -220,6 +233,7 @@ impl<K: Object> Distribution<'_, K> {
         for listener in &self.inner.listeners {
             listener.mark_initial_end();
         }
+        self.bell.ring();
     }
 
     /// Forgets listeners that were removed.

@@ -31,7 +31,7 @@ pub struct Registry {
 #[derive(Default)]
 struct Shared {
     contents: Mutex<Contents>,
-    /// Changes when an informer comes or is started.
+    /// Changes when informers are started, or all are stopped.
     changed: watch::Sender<u64>,
 }
 
@@ -93,7 +93,9 @@ impl Registry {
         informer: SharedInformer<K>,
     ) -> Result<(), SharedInformer<K>> {
         let mut contents = self.shared.contents.lock();
-        if contents.position(TypeId::of::<K>(), &resource).is_some() {
+        let kind = TypeId::of::<K>();
+        let is_it = |entry: &Entry| entry.kind == kind && entry.resource == resource;
+        if contents.entries.iter().any(is_it) {
             return Err(informer);
         }
         contents
@@ -115,40 +117,36 @@ impl Registry {
     ) -> Result<SharedInformer<K>, E> {
         let kind = TypeId::of::<K>();
         let mut contents = self.shared.contents.lock();
-        let informer = match contents.take(kind, resource) {
+        let is_it = |entry: &Entry| entry.kind == kind && entry.resource == *resource;
+        let informer = match contents.take(is_it) {
             Some(present) => present.typed().expect("entries are found by their type"),
-            None => {
-                let informer = make()?;
-                contents
-                    .entries
-                    .push(Entry::new(resource.clone(), &informer, Life::Created));
-                informer
-            }
+            None => contents.make(resource, make)?,
         };
-        if contents.closing == Closing::Closed {
-            informer.stop();
-        }
-        drop(contents);
-        self.shared.announce();
         Ok(informer)
     }
 
-    /// The informer of a resource that was asked for already, of whichever type; not one that has metadata only.
-    pub fn find(&self, resource: &GroupVersionResource) -> Option<DynInformer> {
-        let contents = self.shared.contents.lock();
-        let found = contents.asked_for().find(|entry| {
-            entry.resource == *resource && entry.content == Content::Objects
-        })?;
-        Some(found.informer.clone())
+    /// The informer of this resource, of whichever type, but with whole objects; made if there is none. One that was prepared is
+    /// used before another is made, so its options hold here too.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn find_or_make<K: Object, E>(
+        &self,
+        resource: &GroupVersionResource,
+        make: impl FnOnce() -> Result<SharedInformer<K>, E>,
+    ) -> Result<DynInformer, E> {
+        let mut contents = self.shared.contents.lock();
+        let is_it = |entry: &Entry| entry.content == Content::Objects && entry.resource == *resource;
+        match contents.take(is_it) {
+            Some(present) => Ok(present),
+            None => contents.make(resource, make).map(DynInformer::new),
+        }
     }
 
     /// Every informer that was asked for, in that order.
     pub fn informers(&self) -> Vec<DynInformer> {
         let contents = self.shared.contents.lock();
-        contents
-            .asked_for()
-            .map(|entry| entry.informer.clone())
-            .collect()
+        contents.asked_for().map(|entry| entry.informer.clone()).collect()
     }
 
     /// Starts every informer that was asked for and is not started. May be called again after more were asked for.
@@ -168,7 +166,8 @@ impl Registry {
         self.shared.announce();
     }
 
-    /// Waits until every started informer, and every handler it has, is in sync.
+    /// Waits until every started informer, and every handler it has, is in sync. If none was started, but some were asked for, they
+    /// are told as not started.
     ///
     /// Streams ([`SharedInformer::events`]) are not waited for: their readers decide when to go on. Informers asked for or started
     /// later are not either.
@@ -248,23 +247,37 @@ impl Shared {
 }
 
 impl Contents {
-    fn position(&self, kind: TypeId, resource: &GroupVersionResource) -> Option<usize> {
-        self.entries
-            .iter()
-            .position(|entry| entry.kind == kind && entry.resource == *resource)
+    /// An informer that is there, which counts as asked for from now on.
+    fn take(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<DynInformer> {
+        // One that was asked for before comes before one that is only prepared.
+        let is_asked_for = |entry: &&Entry| !matches!(entry.life, Life::Prepared) && is_it(entry);
+        if let Some(present) = self.entries.iter().find(is_asked_for) {
+            return Some(present.informer.clone());
+        }
+        let at = self.entries.iter().position(is_it)?;
+        let mut entry = self.entries.remove(at);
+        entry.life = Life::Created;
+        let informer = entry.informer.clone();
+        // At the end, among those that were asked for.
+        self.add(entry);
+        Some(informer)
     }
 
-    /// The informer of this type and resource, which counts as asked for from now on.
-    fn take(&mut self, kind: TypeId, resource: &GroupVersionResource) -> Option<DynInformer> {
-        let at = self.position(kind, resource)?;
-        if let Life::Prepared = self.entries[at].life {
-            // From now on it has its place among those that were asked for.
-            let mut entry = self.entries.remove(at);
-            entry.life = Life::Created;
-            self.entries.push(entry);
-            return self.entries.last().map(|entry| entry.informer.clone());
+    fn make<K: Object, E>(
+        &mut self,
+        resource: &GroupVersionResource,
+        make: impl FnOnce() -> Result<SharedInformer<K>, E>,
+    ) -> Result<SharedInformer<K>, E> {
+        let informer = make()?;
+        self.add(Entry::new(resource.clone(), &informer, Life::Created));
+        Ok(informer)
+    }
+
+    fn add(&mut self, entry: Entry) {
+        if self.closing == Closing::Closed {
+            entry.informer.stop();
         }
-        Some(self.entries[at].informer.clone())
+        self.entries.push(entry);
     }
 
     fn asked_for(&self) -> impl Iterator<Item = &Entry> {
@@ -286,6 +299,10 @@ impl Entry {
             informer: DynInformer::new(informer.clone()),
             life,
         }
+    }
+
+    fn was_started(&self) -> bool {
+        matches!(self.life, Life::Started | Life::Failed(_))
     }
 
     fn start(&mut self) {

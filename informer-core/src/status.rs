@@ -165,6 +165,8 @@ pub struct ScopeStatus {
     pub last_undecodable: Option<Undecodable>,
     /// How often what happened.
     pub counts: Counts,
+    /// Since when the server has refused us, in whichever words.
+    refused_since: Option<Instant>,
 }
 
 /// Called with every failed list or watch, before the informer waits and tries again.
@@ -194,6 +196,7 @@ impl Board {
                 watch_list: WatchListVerdict::Unknown,
                 last_undecodable: None,
                 counts: Counts::default(),
+                refused_since: None,
             })
             .collect();
         Self {
@@ -236,23 +239,16 @@ impl Board {
 
     /// The state of the scope that is worst off.
     pub(crate) fn worst(&self) -> State {
-        let scopes = self.scopes.lock();
-        scopes
-            .iter()
-            .max_by_key(|scope| scope.state.severity())
-            .map_or(State::NotStarted, |scope| scope.state.clone())
+        worst(&self.scopes.lock())
     }
 
     /// The state of the scope that is worst off, and since when the server has refused a scope.
     pub(crate) fn worst_and_refused(&self) -> (State, Option<Instant>) {
-        let refused_since = self
-            .scopes
-            .lock()
-            .iter()
-            .filter(|scope| matches!(scope.state, State::Forbidden { .. } | State::NotFound { .. }))
-            .map(|scope| scope.since)
-            .min();
-        (self.worst(), refused_since)
+        let scopes = self.scopes.lock();
+        (
+            worst(&scopes),
+            scopes.iter().filter_map(|scope| scope.refused_since).min(),
+        )
     }
 
     pub(crate) fn stopped(&self) {
@@ -275,8 +271,21 @@ impl Board {
     }
 }
 
+fn worst(scopes: &[ScopeStatus]) -> State {
+    scopes
+        .iter()
+        .max_by_key(|scope| scope.state.severity())
+        .map_or(State::NotStarted, |scope| scope.state.clone())
+}
+
 impl ScopeStatus {
     fn set(&mut self, state: State) {
+        self.refused_since = match state {
+            State::Forbidden { .. } | State::NotFound { .. } => {
+                self.refused_since.or_else(|| Some(Instant::now()))
+            }
+            _ => None,
+        };
         if std::mem::discriminant(&self.state) != std::mem::discriminant(&state) {
             self.since = Instant::now();
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_core::registry::{Registry, RegistryShutdownTimeout, SyncError, SyncProgress, WaitLimits};
-use informer_core::{DynInformer, InformerStatus, Object, SharedInformer};
+use informer_core::{BuildError, DynInformer, InformerStatus, Object, Scope, SharedInformer};
 use kube::core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta};
 use serde::de::DeserializeOwned;
 
@@ -105,17 +105,41 @@ impl SharedInformerFactory {
         self.informer_for::<PartialObjectMeta<K>>()
     }
 
-    /// The informer of a kind that is known at run time only.
+    /// The informer of a kind that is known at run time only: `DynamicObject`, or `PartialObjectMeta` of it, with its `ApiResource`.
     ///
     /// If the factory is limited to namespaces the kind is taken to be namespaced; [`find`](Self::find) asks the server.
-    #[inline]
-    pub fn dynamic(&self, resource: &ApiResource) -> Result<SharedInformer<DynamicObject>, ResourceError> {
-        error::check_resource(&resource.group, &resource.version, &resource.plural)?;
-        Ok(self.informer_of_type(resource.clone(), Reach::Configured))
+    ///
+    /// # Errors
+    /// [`ResourceError`] if no server could have a resource of this name.
+    pub fn informer_with<K>(&self, dynamic_type: K::DynamicType) -> Result<SharedInformer<K>, ResourceError>
+    where
+        K: Object + DeserializeOwned,
+        K::DynamicType: Clone,
+    {
+        let GroupVersionResource {
+            group,
+            version,
+            resource,
+            ..
+        } = resource_of::<K>(&dynamic_type);
+        error::check_resource(&group, &version, &resource)?;
+        Ok(self.informer_of_type(dynamic_type, Reach::Configured))
     }
 
-    /// The informer of a resource, without its type: the typed one if this factory has made one, else one of
-    /// [`DynamicObject`]s.
+    /// Like [`metadata_for`](Self::metadata_for), for a resource that is known at run time only.
+    ///
+    /// # Errors
+    /// [`ResourceError`] if no server could have a resource of this name.
+    #[inline]
+    pub fn metadata_for_resource(
+        &self,
+        resource: &GroupVersionResource,
+    ) -> Result<SharedInformer<PartialObjectMeta<DynamicObject>>, ResourceError> {
+        self.informer_with(kind_unknown(resource))
+    }
+
+    /// The informer of a resource, without its type: the typed one if this factory has made one or was given
+    /// [options](SharedInformerFactoryBuilder::kind) for it, else one of [`DynamicObject`]s.
     ///
     /// The server is not asked whether it has the resource: if it does not, the informer's state says so, and
     /// [`wait_for_sync`](Self::wait_for_sync) names it. If the factory is limited to namespaces the resource is taken to be
@@ -126,15 +150,10 @@ impl SharedInformerFactory {
     #[inline]
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Result<DynInformer, ResourceError> {
         error::check_resource(&resource.group, &resource.version, &resource.resource)?;
-        Ok(match self.inner.registry.find(resource) {
-            Some(present) => present,
-            None => DynInformer::new(
-                self.informer_of_type::<DynamicObject>(kind_unknown(resource), Reach::Configured),
-            ),
-        })
+        Ok(self.untyped(resource, kind_unknown(resource), Reach::Configured))
     }
 
-    /// The informer of a resource under any name `kubectl get` would take: plural (`deployments`), singular, kind (`Deployment`) or
+    /// The informer of a resource under a name that `kubectl get` would take: plural (`deployments`), singular, kind (`Deployment`) or
     /// short name (`deploy`), alone or followed by `.group` or `.version.group`. Like [`for_resource`](Self::for_resource), after the
     /// server was asked what it has: two requests, at most 30 s.
     ///
@@ -143,10 +162,20 @@ impl SharedInformerFactory {
     #[inline]
     pub async fn find(&self, name: impl AsRef<str>) -> Result<DynInformer, LookupError> {
         let found = discovery::look_up(&self.inner.client, name.as_ref()).await?;
-        Ok(match self.inner.registry.find(&found.resource()) {
-            Some(present) => present,
-            None => DynInformer::new(self.informer_of_type::<DynamicObject>(found.api_resource, found.reach)),
-        })
+        let informer = self.untyped(&found.resource(), found.api_resource, found.reach);
+        match found.reach == Reach::Cluster && is_limited(&informer) {
+            true => Err(LookupError::TakenAsNamespaced {
+                resource: informer.resource().to_owned(),
+            }),
+            false => Ok(informer),
+        }
+    }
+
+    #[inline]
+    fn untyped(&self, resource: &GroupVersionResource, kind: ApiResource, reach: Reach) -> DynInformer {
+        let Inner { registry, .. } = &*self.inner;
+        let made = registry.find_or_make(resource, || self.build::<DynamicObject>(kind, reach));
+        made.expect(CHECKED)
     }
 
     /// Every informer that was asked for, in that order.
@@ -168,13 +197,14 @@ impl SharedInformerFactory {
     }
 
     /// Waits until every started informer, and every handler it has, is in sync: the cache has the whole initial state, and the
-    /// handlers have returned from it. Streams are not waited for: their readers decide when to go on.
+    /// handlers have returned from it. Streams are not waited for: their readers decide when to go on. Nor are informers that
+    /// were asked for after the last [`start`](Self::start).
     ///
     /// # Errors
     /// [`SyncError`] names each informer that is not in sync, and why. It comes when nothing else is left to wait for: each of those
     /// has been refused by the server (403, 404) for 10 s
-    /// ([configurable](SharedInformerFactoryBuilder::give_up_refused_after)), or has stopped, or was never started. An
-    /// unreachable server is waited for; [`wait_for_sync_within`](Self::wait_for_sync_within) has a deadline. The informers go on
+    /// ([configurable](SharedInformerFactoryBuilder::give_up_refused_after)), or has stopped. If nothing was ever started, it
+    /// comes at once. An unreachable server is waited for; [`wait_for_sync_within`](Self::wait_for_sync_within) has a deadline. The informers go on
     /// trying in any case.
     pub async fn wait_for_sync(&self) -> Result<(), SyncError> {
         self.inner.registry.wait_for_sync(self.inner.limits).await
@@ -224,21 +254,35 @@ impl SharedInformerFactory {
         K: Object + DeserializeOwned,
         K::DynamicType: Clone,
     {
-        let Inner {
-            client,
-            defaults,
-            registry,
-            ..
-        } = &*self.inner;
         let resource = resource_of::<K>(&dynamic_type);
-        let made = registry.get_or_make(&resource, || {
-            let builder = SharedInformer::builder_with(client.clone(), dynamic_type);
-            defaults.apply(builder, reach).build()
-        });
-        made.expect(
-            "the defaults were checked when the factory was built, and the name of the resource is sound",
-        )
+        let made = self
+            .inner
+            .registry
+            .get_or_make(&resource, || self.build(dynamic_type, reach));
+        made.expect(CHECKED)
     }
+
+    fn build<K>(&self, dynamic_type: K::DynamicType, reach: Reach) -> Result<SharedInformer<K>, BuildError>
+    where
+        K: Object + DeserializeOwned,
+        K::DynamicType: Clone,
+    {
+        let builder = SharedInformer::builder_with(self.inner.client.clone(), dynamic_type);
+        self.inner.defaults.apply(builder, reach).build()
+    }
+}
+
+/// Why an informer with the factory's own options can always be made.
+const CHECKED: &str =
+    "the defaults were checked when the factory was built, and the name of the resource is sound";
+
+/// Whether an informer covers single namespaces only.
+fn is_limited(informer: &DynInformer) -> bool {
+    let status = informer.status();
+    status
+        .scopes
+        .iter()
+        .any(|scope| matches!(scope.scope, Scope::Namespace(_)))
 }
 
 impl fmt::Debug for SharedInformerFactory {

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
 use kube::core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta};
 
 use crate::factory::{asked, factory_of};
-use crate::support::{Door, item, item_in, pod, server_with};
+use crate::support::{Door, LONG, item, item_in, pod, server_with};
 
 fn gvr(group: &str, version: &str, resource: &str) -> GroupVersionResource {
     GroupVersionResource::gvr(group, version, resource)
@@ -107,7 +107,7 @@ async fn a_name_no_resource_can_have_is_refused() {
         plural: "a/b".to_owned(),
         ..ApiResource::erase::<Pod>(&())
     };
-    assert!(factory.dynamic(&broken).is_err());
+    assert!(factory.informer_with::<DynamicObject>(broken).is_err());
     assert!(factory.informers().is_empty());
 }
 
@@ -133,12 +133,16 @@ async fn a_resource_is_found_by_any_name_kubectl_takes() {
     }
     assert_eq!(factory.find("po").await.unwrap().resource(), "pods");
     assert_eq!(factory.find("pods.v1.").await.unwrap().resource(), "pods");
+    assert_eq!(
+        factory.find("ing.networking").await.unwrap().resource(),
+        "ingresses.networking.k8s.io"
+    );
     assert_eq!(factory.find("events").await.unwrap().resource(), "events");
     assert_eq!(
         factory.find("events.events.k8s.io").await.unwrap().resource(),
         "events.events.k8s.io"
     );
-    assert_eq!(factory.informers().len(), 4);
+    assert_eq!(factory.informers().len(), 5);
     drop(deployments);
 }
 
@@ -157,6 +161,75 @@ async fn a_found_kind_outside_of_namespaces_does_not_mind_the_factorys() {
     factory.wait_for_sync().await.unwrap();
     assert_eq!(nodes.len(), 1);
     factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_taken_to_be_namespaced_is_not_found_as_if_it_were_well() {
+    let server = ApiServer::start();
+    let factory = SharedInformerFactory::builder(server.client())
+        .namespace("web")
+        .build()
+        .unwrap();
+    factory.for_resource(&gvr("", "v1", "nodes")).unwrap();
+    let error = factory.find("nodes").await.unwrap_err();
+    assert!(
+        matches!(&error, LookupError::TakenAsNamespaced { resource } if resource == "nodes"),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn options_of_a_kind_hold_whoever_asks_first() {
+    let server = ApiServer::start();
+    server.create(&item_in("web", "a", "1")).unwrap();
+    server.create(&item_in("db", "a", "1")).unwrap();
+    let factory = SharedInformerFactory::builder(server.client())
+        .kind::<ConfigMap>(|maps| maps.namespace("web").transform(|map| map.data = None))
+        .build()
+        .unwrap();
+    let untyped = factory.for_resource(&gvr("", "v1", "configmaps")).unwrap();
+    let typed = factory.core().v1().config_maps().lister();
+    factory.start();
+    factory.wait_for_sync().await.unwrap();
+    assert_eq!(untyped.keys(), ["web/a".parse().unwrap()]);
+    assert!(typed.config_maps("web").get("a").unwrap().data.is_none());
+    assert_eq!(asked(&server, "configmaps"), (0, 1), "one informer");
+    factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_of_a_resource_known_at_run_time_can_be_kept() {
+    let server = server_with(&["a", "b"]);
+    let factory = factory_of(&server);
+    let maps = factory
+        .metadata_for_resource(&gvr("", "v1", "configmaps"))
+        .unwrap();
+    assert!(
+        factory
+            .metadata_for_resource(&gvr("", "v1", "config/maps"))
+            .is_err()
+    );
+    factory.start();
+    factory.wait_for_sync().await.unwrap();
+    assert_eq!(maps.indexer().len(), 2);
+    factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_any_kind_are_a_stream_too() {
+    let server = server_with(&["a"]);
+    let factory = factory_of(&server);
+    let maps = factory.for_resource(&gvr("", "v1", "configmaps")).unwrap();
+    let mut events = maps.events();
+    factory.start();
+    let first = futures::StreamExt::next(&mut events).await.unwrap();
+    assert_eq!(first.key().unwrap().to_string(), "default/a");
+    maps.synced_within(LONG).await.unwrap();
+    maps.wait_until(&informers::ResourceVersion::new(&server.resource_version()))
+        .await
+        .unwrap();
+    factory.shutdown().await;
+    assert!(futures::StreamExt::next(&mut events).await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -221,7 +294,7 @@ async fn a_dynamic_kind_has_options_of_its_own() {
         .kind_with::<DynamicObject>(resource.clone(), |maps| maps.namespace("web"))
         .build()
         .unwrap();
-    let maps = factory.dynamic(&resource).unwrap();
+    let maps = factory.informer_with::<DynamicObject>(resource).unwrap();
     factory.start();
     factory.wait_for_sync().await.unwrap();
     assert_eq!(maps.indexer().len(), 1);

@@ -184,8 +184,51 @@ async fn a_handler_removed_while_it_is_waited_for_holds_nobody_up() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         drop(registration.remove());
     };
-    let (outcome, ()) = tokio::join!(factory.wait_for_sync_within(LONG), removed);
+    let start = Instant::now();
+    let (outcome, ()) = tokio::join!(factory.wait_for_sync(), removed);
     outcome.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 5, "the removal itself ends the wait");
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_that_will_never_hear_everything_are_not_taken_to_be_in_sync() {
+    let server = server_with(&["a"]);
+    let factory = factory_of(&server);
+    let informer = factory.core().v1().config_maps().informer();
+    let options = HandlerOptions::default().name("reconciler");
+    informer
+        .add_async_handler_with(options, |_: Event<ConfigMap>| std::future::pending::<()>())
+        .unwrap();
+    factory.start();
+    informer.synced().await.unwrap();
+    let stopping = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        informer.stop();
+    };
+    let (outcome, ()) = tokio::join!(factory.wait_for_sync(), stopping);
+    let unsynced = only(outcome.unwrap_err());
+    assert!(
+        matches!(&unsynced.waiting_for, WaitingFor::Handlers(names) if names == &["reconciler"]),
+        "{unsynced}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_factory_that_was_never_started_is_not_in_sync() {
+    let server = server_with(&["a"]);
+    let factory = factory_of(&server);
+    let _maps = factory.core().v1().config_maps().lister();
+    let error = factory.wait_for_sync().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "1 of 1 informers not in sync: configmaps: not started"
+    );
+    factory.start();
+    let _pods = factory.core().v1().pods().lister();
+    factory.wait_for_sync().await.unwrap();
+    factory.shutdown().await;
+    let error = factory.wait_for_sync().await.unwrap_err();
+    assert_eq!(error.to_string(), "1 of 2 informers not in sync: pods: stopped");
 }
 
 #[tokio::test(start_paused = true)]
@@ -253,6 +296,43 @@ async fn progress_is_told_step_by_step_and_ends() {
     assert_eq!(told.last().unwrap().informers[0].objects, 2);
     assert_eq!(maps.list(&Selector::everything()).len(), 2);
     factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_made_between_two_reports_is_not_missed() {
+    let server = server_with(&["a"]);
+    let hang = server.faults().add(Rule::new(Fault::Refuse));
+    let factory = factory_of(&server);
+    let maps = factory.core().v1().config_maps().informer();
+    factory.start();
+    let mut progress = factory.progress();
+    assert!(!progress.next().await.unwrap().is_synced());
+    server.faults().remove(hang);
+    maps.synced().await.unwrap();
+    let mut last = None;
+    while let Some(report) = tokio::time::timeout(LONG, progress.next()).await.unwrap() {
+        last = Some(report);
+    }
+    assert!(last.unwrap().is_synced());
+    factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_ends_when_a_token_of_the_programs_is_cancelled() {
+    let server = server_with(&["a"]);
+    server.faults().add(Rule::new(Fault::Refuse));
+    let token = tokio_util::sync::CancellationToken::new();
+    let factory = SharedInformerFactory::builder(server.client())
+        .cancel_with(&token)
+        .build()
+        .unwrap();
+    factory.core().v1().config_maps().informer();
+    factory.start();
+    let mut progress = factory.progress();
+    let ended = tokio::spawn(async move { while progress.next().await.is_some() {} });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    token.cancel();
+    tokio::time::timeout(LONG, ended).await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]

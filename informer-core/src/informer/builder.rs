@@ -361,7 +361,6 @@ impl<K: Object> SharedInformerBuilder<K> {
             }),
         })
     }
-
 }
 
 fn sources<K: Object>(

@@ -5,16 +5,20 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{
     AddHandlerError, InformerStatus, NotSynced, SharedInformer, ShutdownTimeout, StartError, StatusWatch,
+    WaitError,
 };
 use crate::handler::{Event, HandlerOptions};
 use crate::key::ObjectKey;
 use crate::object::{AnyObject, Object};
-use crate::processor::Registration;
+use crate::processor::{HandlerState, Registration};
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
 use crate::status::State;
@@ -99,6 +103,21 @@ impl DynInformer {
         self.0.synced().await
     }
 
+    /// See [`SharedInformer::synced_within`].
+    pub async fn synced_within(&self, time: Duration) -> Result<(), NotSynced> {
+        self.0.synced_within(time).await
+    }
+
+    /// See [`SharedInformer::wait_until`].
+    pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
+        self.0.wait_until(version).await
+    }
+
+    /// The events as a stream, for async code: see [`SharedInformer::events`].
+    pub fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>> {
+        self.0.events()
+    }
+
     /// See [`SharedInformer::last_sync_resource_version`].
     pub fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
         self.0.last_sync_resource_version()
@@ -148,9 +167,9 @@ impl DynInformer {
         self.0.sync_state()
     }
 
-    /// Waits until the informer and the handlers it has now are in sync, or it has stopped.
-    pub(crate) async fn settled(&self) {
-        self.0.settled().await;
+    /// Changes when the cache or a handler comes into sync, or a handler ends or is new.
+    pub(crate) fn sync_changes(&self) -> watch::Receiver<u64> {
+        self.0.sync_changes()
     }
 }
 
@@ -173,13 +192,21 @@ pub(crate) enum SyncState {
     /// They are.
     Synced,
     /// The cache is complete; these handlers have not heard all of it.
-    Handlers(Vec<String>),
+    Handlers { names: Vec<String>, hope: HandlerHope },
     /// The cache is not complete.
     Cache {
         state: State,
         /// Since when the server has refused one of its scopes.
         refused_since: Option<Instant>,
     },
+}
+
+/// Whether handlers that have not heard everything still may.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandlerHope {
+    Open,
+    /// They were disconnected, or the informer has stopped.
+    Lost,
 }
 
 /// What a [`DynInformer`] asks of an informer; the names are those of [`SharedInformer`].
@@ -198,6 +225,9 @@ trait Erased: Any + Send + Sync {
     fn objects(&self) -> usize;
     fn has_synced(&self) -> bool;
     fn synced(&self) -> BoxFuture<'_, Result<(), NotSynced>>;
+    fn synced_within(&self, time: Duration) -> BoxFuture<'_, Result<(), NotSynced>>;
+    fn wait_until<'a>(&'a self, version: &'a ResourceVersion) -> BoxFuture<'a, Result<(), WaitError>>;
+    fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>>;
     fn last_sync_resource_version(&self) -> Option<ResourceVersion>;
     fn status(&self) -> InformerStatus;
     fn status_changes(&self) -> StatusWatch;
@@ -207,7 +237,7 @@ trait Erased: Any + Send + Sync {
     fn shutdown(&self) -> BoxFuture<'_, ()>;
     fn shutdown_timeout(&self, time: Duration) -> BoxFuture<'_, Result<(), ShutdownTimeout>>;
     fn sync_state(&self) -> SyncState;
-    fn settled(&self) -> BoxFuture<'_, ()>;
+    fn sync_changes(&self) -> watch::Receiver<u64>;
 }
 
 type BoxedHandler = Box<dyn FnMut(Event<dyn AnyObject>) + Send>;
@@ -259,6 +289,18 @@ impl<K: Object> Erased for SharedInformer<K> {
         Box::pin(self.synced())
     }
 
+    fn synced_within(&self, time: Duration) -> BoxFuture<'_, Result<(), NotSynced>> {
+        Box::pin(self.synced_within(time))
+    }
+
+    fn wait_until<'a>(&'a self, version: &'a ResourceVersion) -> BoxFuture<'a, Result<(), WaitError>> {
+        Box::pin(self.wait_until(version))
+    }
+
+    fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>> {
+        self.events().map(Event::erase).boxed()
+    }
+
     fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
         self.last_sync_resource_version()
     }
@@ -300,27 +342,21 @@ impl<K: Object> Erased for SharedInformer<K> {
             };
             return SyncState::Cache { state, refused_since };
         }
-        let handlers = self.shared.processor.unsynced();
-        match handlers.is_empty() {
-            true => SyncState::Synced,
-            false => SyncState::Handlers(
-                handlers
-                    .iter()
-                    .map(|handler| handler.status().name)
-                    .collect(),
-            ),
+        let missing = self.shared.processor.missing();
+        if missing.is_empty() {
+            return SyncState::Synced;
+        }
+        let may_come = |(_, state): &(String, HandlerState)| *state == HandlerState::Active;
+        SyncState::Handlers {
+            hope: match missing.iter().any(may_come) && !self.is_stopped() {
+                true => HandlerHope::Open,
+                false => HandlerHope::Lost,
+            },
+            names: missing.into_iter().map(|(name, _)| name).collect(),
         }
     }
 
-    fn settled(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if self.synced().await.is_err() {
-                return;
-            }
-            for handler in self.shared.processor.unsynced() {
-                // One that ended instead is no longer waited for.
-                let _ = handler.synced().await;
-            }
-        })
+    fn sync_changes(&self) -> watch::Receiver<u64> {
+        self.shared.processor.sync_changes()
     }
 }

@@ -7,10 +7,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub use super::buffer::BufferMode;
-use super::buffer::Item;
+use super::buffer::{Item, Pushed};
 use super::mailbox::{Mailbox, Taken};
 use crate::handler::{Event, HandlerOptions};
 use crate::mutant;
@@ -71,6 +72,24 @@ pub enum ListenerEnded {
     Stopped,
 }
 
+/// Tells whoever waits for the handlers of an informer that one of them came into sync, ended, or is new.
+#[derive(Clone)]
+pub(crate) struct Bell(watch::Sender<u64>);
+
+impl Bell {
+    pub(super) fn new() -> Self {
+        Self(watch::Sender::new(0))
+    }
+
+    pub(super) fn ring(&self) {
+        self.0.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+}
+
 /// Who takes a listener's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
@@ -84,6 +103,8 @@ pub(crate) struct Listener<K> {
     id: u64,
     name: String,
     served: Served,
+    /// Rung when the handler comes into sync, or never will.
+    bell: Bell,
     mailbox: Mailbox<K>,
     synced: Latch,
     /// Set when the handler has returned from its last call.
@@ -114,11 +135,12 @@ thread_local! {
 }
 
 impl<K: Object> Listener<K> {
-    pub(super) fn new(id: u64, name: String, options: &HandlerOptions, served: Served) -> Self {
+    pub(super) fn new(id: u64, name: String, options: &HandlerOptions, served: Served, bell: Bell) -> Self {
         Self {
             id,
             name,
             served,
+            bell,
             mailbox: Mailbox::new(options),
             synced: Latch::new(),
             ended: Latch::new(),
@@ -131,7 +153,9 @@ impl<K: Object> Listener<K> {
     }
 
     pub(super) fn push(&self, event: Event<K>) {
-        self.mailbox.push(event);
+        if self.mailbox.push(event) == Pushed::Overflowed {
+            self.bell.ring();
+        }
     }
 
     pub(super) fn mark_initial_end(&self) {
@@ -143,6 +167,7 @@ impl<K: Object> Listener<K> {
 
     pub(super) fn stop(&self) {
         self.mailbox.end(HandlerState::Stopped);
+        self.bell.ring();
         if self.progress.lock().run == Run::NotYet {
             // No task serves the handler, and one that begins now finds the inbox ended: it will never be called.
             self.ended.set();
@@ -153,9 +178,9 @@ impl<K: Object> Listener<K> {
         self.mailbox.state() == HandlerState::Active
     }
 
-    /// Whether a handler is still on its way through the initial state.
-    pub(super) fn is_awaited(&self) -> bool {
-        self.served == Served::ByTask && self.is_active() && !self.synced.is_set()
+    /// Whether a handler has not come through the initial state, and nobody took it back.
+    pub(super) fn is_missing(&self) -> bool {
+        self.served == Served::ByTask && !self.is_removed() && !self.synced.is_set()
     }
 
     pub(super) fn is_removed(&self) -> bool {
@@ -170,7 +195,10 @@ impl<K: Object> Listener<K> {
                     self.progress.lock().busy_since = Some(Instant::now());
                     return Some(event);
                 }
-                Taken::Item(Item::InitialEnd) => self.synced.set(),
+                Taken::Item(Item::InitialEnd) => {
+                    self.synced.set();
+                    self.bell.ring();
+                }
                 Taken::Nothing | Taken::End => return None,
             }
         }
@@ -280,6 +308,7 @@ impl<K: Object> Control for Listener<K> {
 
     fn remove(&self) -> Removing {
         self.mailbox.end(HandlerState::Removed);
+        self.bell.ring();
         match self.progress.lock().run {
             Run::Running if INSIDE.get() == self.identity() => Removing::Inside,
             Run::Running => Removing::Running,

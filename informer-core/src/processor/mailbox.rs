@@ -55,15 +55,18 @@ impl<K: Object> Mailbox<K> {
         inbox.wake();
     }
 
-    pub(super) fn push(&self, event: Event<K>) {
+    /// Adds an event; tells whether that was one too many, and ended the inbox.
+    pub(super) fn push(&self, event: Event<K>) -> Pushed {
         let mut inbox = self.0.lock();
         if inbox.state != HandlerState::Active {
-            return;
+            return Pushed::Kept;
         }
-        if inbox.buffer.push(event) == Pushed::Overflowed {
+        let pushed = inbox.buffer.push(event);
+        if pushed == Pushed::Overflowed {
             inbox.end(HandlerState::Disconnected);
         }
         inbox.wake();
+        pushed
     }
 
     pub(super) fn push_initial_end(&self) {

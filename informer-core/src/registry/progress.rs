@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 
-use super::wait::{self, Awaited, WaitingFor};
+use super::wait::{self, Awaited, Hope, WaitingFor};
 use super::{Closing, Shared};
 
 /// Reports how far a set of informers is from being in sync, each time that changes.
@@ -49,7 +49,7 @@ impl SyncProgress {
 
     /// The next report: the present state at first, then one after each change; several changes in a row may be told as one.
     ///
-    /// `None` after the report in which every started informer is in sync, or once the informers are shut down.
+    /// `None` after a report in which every started informer is in sync or has stopped, or once all are shut down.
     pub async fn next(&mut self) -> Option<SyncReport> {
         loop {
             match self.step {
@@ -63,9 +63,9 @@ impl SyncProgress {
                     }
                 },
             }
-            let report = self.report();
+            let (report, outlook) = self.report();
             let text = report.to_string();
-            if report.is_synced() {
+            if let Outlook::Final = outlook {
                 self.step = Step::Over;
                 return Some(report);
             }
@@ -86,25 +86,40 @@ impl SyncProgress {
         if shared.contents.lock().closing == Closing::Closed {
             return None;
         }
-        self.awaited = wait::awaited(&shared);
+        self.awaited = wait::started(&shared);
         Some(())
     }
 
-    fn report(&self) -> SyncReport {
-        let informers = self.awaited.iter().map(|awaited| InformerProgress {
-            resource: awaited.informer.resource().to_owned(),
-            objects: awaited.informer.objects(),
-            waiting_for: awaited.look().map(|(waiting_for, _)| waiting_for),
+    fn report(&self) -> (SyncReport, Outlook) {
+        let mut outlook = match self.awaited.is_empty() {
+            true => Outlook::Open,
+            false => Outlook::Final,
+        };
+        let informers = self.awaited.iter().map(|awaited| {
+            let missing = awaited.look();
+            if let Some((_, Hope::Open | Hope::RefusedSince(_))) = missing {
+                outlook = Outlook::Open;
+            }
+            InformerProgress {
+                resource: awaited.informer.resource().to_owned(),
+                objects: awaited.informer.objects(),
+                waiting_for: missing.map(|(waiting_for, _)| waiting_for),
+            }
         });
-        SyncReport {
-            informers: informers.collect(),
-        }
+        let informers = informers.collect();
+        (SyncReport { informers }, outlook)
     }
+}
+
+/// Whether a report can still be followed by another.
+enum Outlook {
+    Open,
+    Final,
 }
 
 impl fmt::Debug for SyncProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SyncProgress").field(&self.report()).finish()
+        f.debug_tuple("SyncProgress").field(&self.report().0).finish()
     }
 }
 
@@ -145,7 +160,11 @@ impl SyncReport {
 impl fmt::Display for SyncReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.informers.len();
-        write!(f, "{} of {total} informers in sync", total - self.waiting().count())?;
+        write!(
+            f,
+            "{} of {total} informers in sync",
+            total - self.waiting().count()
+        )?;
         for (informer, waiting_for) in self.waiting() {
             write!(f, "; {}: {waiting_for}", informer.resource)?;
         }

@@ -4,10 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use futures::future::select_all;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{Life, Shared};
-use crate::informer::{DynInformer, StartError, StatusWatch, SyncState};
+use super::{Closing, Entry, Life, Shared};
+use crate::informer::{DynInformer, HandlerHope, StartError, StatusWatch, SyncState};
 use crate::status::State;
 
 /// How long a wait for sync may take.
@@ -115,23 +116,41 @@ impl fmt::Display for WaitingFor {
 /// One informer that is waited for.
 pub(super) struct Awaited {
     pub(super) informer: DynInformer,
-    changes: StatusWatch,
-    failed: Option<StartError>,
+    /// Both remember what they have told of, so a change between a look and a wait is not lost.
+    state: StatusWatch,
+    sync: watch::Receiver<u64>,
+    life: Life,
 }
 
 impl Awaited {
+    fn new(entry: &Entry) -> Self {
+        Self {
+            informer: entry.informer.clone(),
+            state: entry.informer.status_changes(),
+            sync: entry.informer.sync_changes(),
+            life: entry.life,
+        }
+    }
+
     /// What is missing now, and whether there is hope; `None` if nothing is.
     pub(super) fn look(&self) -> Option<(WaitingFor, Hope)> {
-        if let Some(error) = self.failed {
-            return Some((WaitingFor::Start(error), Hope::Lost));
+        match self.life {
+            Life::Failed(error) => return Some((WaitingFor::Start(error), Hope::Lost)),
+            Life::Created if !self.informer.is_stopped() => {
+                return Some((WaitingFor::Cache(Box::new(State::NotStarted)), Hope::Lost));
+            }
+            Life::Prepared | Life::Created | Life::Started => {}
         }
         Some(match self.informer.sync_state() {
             SyncState::Synced => return None,
-            SyncState::Handlers(names) => (WaitingFor::Handlers(names), Hope::Open),
-            SyncState::Cache {
-                state,
-                refused_since,
-            } => {
+            SyncState::Handlers { names, hope } => {
+                let hope = match hope {
+                    HandlerHope::Open => Hope::Open,
+                    HandlerHope::Lost => Hope::Lost,
+                };
+                (WaitingFor::Handlers(names), hope)
+            }
+            SyncState::Cache { state, refused_since } => {
                 let hope = match (&state, refused_since) {
                     (State::Stopped, _) => Hope::Lost,
                     (_, Some(since)) => Hope::RefusedSince(since),
@@ -142,11 +161,11 @@ impl Awaited {
         })
     }
 
-    /// Waits until there may be news.
+    /// Waits until there may be news since the last wait.
     async fn changed(&mut self) {
         tokio::select! {
-            true = self.changes.changed() => {}
-            () = self.informer.settled() => {}
+            true = self.state.changed() => {}
+            Ok(()) = self.sync.changed() => {}
             else => std::future::pending().await,
         }
     }
@@ -175,21 +194,26 @@ impl Hope {
 }
 
 /// The informers that run, or should.
-pub(super) fn awaited(shared: &Shared) -> Vec<Awaited> {
+pub(super) fn started(shared: &Shared) -> Vec<Awaited> {
     let contents = shared.contents.lock();
-    let started = contents.entries.iter().filter_map(|entry| {
-        let failed = match entry.life {
-            Life::Started => None,
-            Life::Failed(error) => Some(error),
-            Life::Prepared | Life::Created => return None,
-        };
-        Some(Awaited {
-            informer: entry.informer.clone(),
-            changes: entry.informer.status_changes(),
-            failed,
-        })
-    });
-    started.collect()
+    contents
+        .asked_for()
+        .filter(|entry| entry.was_started())
+        .map(Awaited::new)
+        .collect()
+}
+
+/// The informers a wait is for: those that were started. Where nothing was, or all is over, it is every one that was asked for: a
+/// wait that succeeded there would be a lie.
+fn awaited(shared: &Shared) -> Vec<Awaited> {
+    let contents = shared.contents.lock();
+    let is_open = contents.closing == Closing::Open;
+    let only_started = is_open && contents.entries.iter().any(Entry::was_started);
+    contents
+        .asked_for()
+        .filter(|entry| !only_started || entry.was_started())
+        .map(Awaited::new)
+        .collect()
 }
 
 pub(super) async fn run(shared: &Shared, limits: WaitLimits) -> Result<(), SyncError> {
@@ -205,7 +229,9 @@ pub(super) async fn run(shared: &Shared, limits: WaitLimits) -> Result<(), SyncE
             let Some((waiting_for, hope)) = awaited.look() else {
                 return false;
             };
-            give_up = give_up.zip(hope.ends(limits.refused, now)).map(|(a, b)| a.max(b));
+            give_up = give_up
+                .zip(hope.ends(limits.refused, now))
+                .map(|(one, other)| one.max(other));
             unsynced.push(Unsynced {
                 resource: awaited.informer.resource().to_owned(),
                 waiting_for,
@@ -226,17 +252,12 @@ pub(super) async fn run(shared: &Shared, limits: WaitLimits) -> Result<(), SyncE
     }
 }
 
-/// Waits until one of these may have news. Nothing comes from one that is in sync or has ended.
+/// Waits until one of these may have news since the last wait.
 pub(super) async fn any_news(awaited: &mut [Awaited]) {
-    let news: Vec<_> = awaited
-        .iter_mut()
-        .filter(|awaited| matches!(awaited.look(), Some((_, Hope::Open | Hope::RefusedSince(_)))))
-        .map(|awaited| Box::pin(awaited.changed()))
-        .collect();
-    if news.is_empty() {
+    if awaited.is_empty() {
         return std::future::pending().await;
     }
-    select_all(news).await;
+    select_all(awaited.iter_mut().map(|awaited| Box::pin(awaited.changed()))).await;
 }
 
 async fn until(end: Option<Instant>) {

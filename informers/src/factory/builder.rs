@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use super::error::check_resource;
 use super::{FactoryBuildError, Inner, SharedInformerFactory, resource_of};
 
 /// Chooses what a factory's informers do. Made by [`SharedInformerFactory::builder`].
@@ -158,11 +159,19 @@ impl SharedInformerFactoryBuilder {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn transform(mut self, transform: impl Fn(&mut dyn AnyObject) + Send + Sync + 'static) -> Self {
-        self.defaults.transform = Some(Arc::new(move |object| {
+    pub fn transform(self, transform: impl Fn(&mut dyn AnyObject) + Send + Sync + 'static) -> Self {
+        self.try_transform(move |object| {
             transform(object);
             Ok(())
-        }));
+        })
+    }
+
+    /// Like [`transform`](Self::transform), for a transform that can fail.
+    pub fn try_transform(
+        mut self,
+        transform: impl Fn(&mut dyn AnyObject) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.defaults.transform = Some(Arc::new(transform));
         self
     }
 
@@ -216,7 +225,8 @@ impl SharedInformerFactoryBuilder {
     }
 
     /// Sets more for one kind. `options` begins with what the factory has for every kind, and everything an informer alone could be
-    /// given can be set: resync, page size, selectors, namespaces, transform, indexes, buffers, managedFields.
+    /// given can be set: resync, page size, selectors, namespaces, transform, indexes, buffers, managedFields. What is set here
+    /// replaces what the factory has: a label selector here is not joined with the factory's.
     ///
     /// Giving a kind options does not make its informer: it is made when it is asked for.
     pub fn kind<K>(
@@ -242,6 +252,7 @@ impl SharedInformerFactoryBuilder {
     {
         self.kinds.push(Box::new(move |client, defaults, registry| {
             let resource = resource_of::<K>(&dynamic_type);
+            check_resource(&resource.group, &resource.version, &resource.resource)?;
             let name = match resource.group.as_str() {
                 "" => resource.resource.clone(),
                 group => format!("{}.{group}", resource.resource),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
+use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery, APIVersionDiscovery};
 use kube::core::{ApiResource, GroupVersionResource};
 
 use super::LookupError;
@@ -46,35 +46,40 @@ pub(super) async fn look_up(client: &kube::Client, name: &str) -> Result<Found, 
     }
 }
 
-/// What a user may write: `deploy`, `deployments.apps`, `deployments.v1.apps`.
+/// What a user may write: `deploy`, `deployments.apps`, `deployments.v1.apps`, `ingresses.networking`.
 struct Wanted<'a> {
     name: &'a str,
-    group: Option<&'a str>,
+    group: Group<'a>,
     version: Option<&'a str>,
 }
 
+/// Which groups are meant.
+enum Group<'a> {
+    Any,
+    This(&'a str),
+    /// As kubectl does where no group is called so.
+    BeginningWith(&'a str),
+}
+
 impl<'a> Wanted<'a> {
-    /// Every reading of a name: `a.v1.b` may be version `v1` of group `b`, or group `v1.b`.
+    /// Every reading of a name, the closest first: `a.v1.b` may be group `v1.b`, version `v1` of group `b`, or a beginning of
+    /// either.
     fn readings(text: &'a str) -> Vec<Self> {
         let Some((name, rest)) = text.split_once('.') else {
             return vec![Self {
                 name: text,
-                group: None,
+                group: Group::Any,
                 version: None,
             }];
         };
-        let mut readings = vec![Self {
-            name,
-            group: Some(rest),
-            version: None,
-        }];
         let (version, group) = rest.split_once('.').unwrap_or((rest, ""));
-        readings.push(Self {
-            name,
-            group: Some(group),
-            version: Some(version),
-        });
-        readings
+        let reading = |group, version| Self { name, group, version };
+        vec![
+            reading(Group::This(rest), None),
+            reading(Group::This(group), Some(version)),
+            reading(Group::BeginningWith(rest), None),
+            reading(Group::BeginningWith(group), Some(version)),
+        ]
     }
 
     fn wants(&self, group: &str, version: &str, resource: &APIResourceDiscovery) -> bool {
@@ -82,8 +87,13 @@ impl<'a> Wanted<'a> {
             text.as_deref()
                 .is_some_and(|text| text.eq_ignore_ascii_case(self.name))
         };
+        let is_group = match self.group {
+            Group::Any => true,
+            Group::This(wanted) => group == wanted,
+            Group::BeginningWith(wanted) => !wanted.is_empty() && group.starts_with(wanted),
+        };
         let kind = resource.response_kind.as_ref();
-        self.group.is_none_or(|wanted| wanted == group)
+        is_group
             && self.version.is_none_or(|wanted| wanted == version)
             && (is_name(&resource.resource)
                 || is_name(&resource.singular_resource)
@@ -98,32 +108,35 @@ impl<'a> Wanted<'a> {
 /// The first resource of that name, in the server's order of groups and versions, which puts what it prefers first. One that
 /// can be watched comes before one that cannot.
 fn choose(groups: &[APIGroupDiscovery], name: &str) -> Result<Found, LookupError> {
-    let mut unavailable = Vec::new();
+    let versions: Vec<(&str, &APIVersionDiscovery)> = groups
+        .iter()
+        .flat_map(|group| group.versions.iter().map(|version| (group_name(group), version)))
+        .collect();
     let mut refused = None;
     for wanted in Wanted::readings(name) {
-        for group in groups {
-            let group_name = group_name(group);
-            for version in &group.versions {
-                let version_name = version.version.as_deref().unwrap_or_default();
-                if version.freshness.as_deref() == Some("Stale") && version.resources.is_empty() {
-                    unavailable.push(format!("{group_name}/{version_name}"));
-                }
-                for resource in &version.resources {
-                    if !wanted.wants(group_name, version_name, resource) {
-                        continue;
-                    }
-                    match found(group_name, version_name, resource) {
-                        Err(error @ LookupError::NotWatchable { .. }) => refused = refused.or(Some(error)),
-                        outcome => return outcome,
-                    }
-                }
+        for &(group, version) in &versions {
+            let version_name = version.version.as_deref().unwrap_or_default();
+            let mut resources = version.resources.iter();
+            let Some(resource) = resources.find(|resource| wanted.wants(group, version_name, resource))
+            else {
+                continue;
+            };
+            match found(group, version_name, resource) {
+                Err(error @ LookupError::NotWatchable { .. }) => refused = refused.or(Some(error)),
+                outcome => return outcome,
             }
         }
     }
-    unavailable.dedup();
-    Err(refused.unwrap_or(LookupError::Unknown {
+    let is_unavailable = |version: &APIVersionDiscovery| {
+        version.freshness.as_deref() == Some("Stale") && version.resources.is_empty()
+    };
+    Err(refused.unwrap_or_else(|| LookupError::Unknown {
         name: name.to_owned(),
-        unavailable,
+        unavailable: versions
+            .iter()
+            .filter(|(_, version)| is_unavailable(version))
+            .map(|(group, version)| format!("{group}/{}", version.version.as_deref().unwrap_or_default()))
+            .collect(),
     }))
 }
 

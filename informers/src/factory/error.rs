@@ -1,5 +1,6 @@
 //! What can go wrong with a factory, each with what to do about it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use informer_core::BuildError;
@@ -20,6 +21,9 @@ pub enum FactoryBuildError {
         #[source]
         error: BuildError,
     },
+    /// A kind that is known at run time only has a name that no resource can have.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
     /// One kind was given options twice.
     #[error("{resource} were given options twice; put them into one `kind`")]
     KindTwice {
@@ -55,7 +59,7 @@ pub enum LookupError {
         /// The name that was looked for.
         name: String,
         /// The groups whose own servers do not answer now: it may be in one of them.
-        unavailable: Vec<String>,
+        unavailable: BTreeSet<String>,
     },
     /// It cannot be listed and watched.
     #[error("{resource} can only be asked to {}: there can be no informer for it", verbs.join(", "))]
@@ -64,6 +68,14 @@ pub enum LookupError {
         resource: String,
         /// What it can do.
         verbs: Vec<String>,
+    },
+    /// It was asked for by [`for_resource`](crate::SharedInformerFactory::for_resource) before, which took it to be namespaced.
+    #[error(
+        "{resource} are cluster-scoped, but `for_resource` has made an informer of them for the factory's namespaces; call `find` first"
+    )]
+    TakenAsNamespaced {
+        /// The resource: `nodes`.
+        resource: String,
     },
     /// The server named a resource in a way that cannot be used.
     #[error(transparent)]
@@ -79,10 +91,11 @@ pub enum LookupError {
     },
 }
 
-fn unavailable_groups(groups: &[String]) -> String {
-    match groups {
+fn unavailable_groups(groups: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = groups.iter().map(String::as_str).collect();
+    match names.as_slice() {
         [] => String::new(),
-        groups => format!(" (these groups do not answer now: {})", groups.join(", ")),
+        names => format!(" (these groups do not answer now: {})", names.join(", ")),
     }
 }
 

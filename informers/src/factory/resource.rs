@@ -42,6 +42,8 @@ where
 {
     /// The informer, to add handlers and indexes to. Nothing is asked of the server before the factory is
     /// [started](SharedInformerFactory::start).
+    ///
+    /// It is shared: whoever stops it stops it for every part of the program, and the factory makes no other.
     pub fn informer(&self) -> SharedInformer<K> {
         self.factory.informer_for()
     }
