@@ -6,7 +6,7 @@
 //! ```
 //! let files = informer_gen::emit::emit(informer_gen::inventory::builtin())?;
 //! let core = &files["informers/src/generated/core.rs"];
-//! assert!(core.contains("pub fn pods(&self) -> PodInformer { self.0.resource() }"));
+//! assert!(core.contains("pub fn pods(&self) -> PodInformer { self.0.kind() }"));
 //! # Ok::<(), informer_gen::emit::EmitError>(())
 //! ```
 

@@ -82,7 +82,7 @@ impl SharedInformerFactory {
     /// What belongs to one kind: its informer and its lister. The accessors of built-in kinds, as in `factory.core().v1().pods()`,
     /// are this with the kind filled in. Nothing is made yet.
     #[inline]
-    pub fn resource<K>(&self) -> ResourceInformer<K> {
+    pub fn kind<K>(&self) -> ResourceInformer<K> {
         ResourceInformer::new(self.clone())
     }
 

@@ -121,7 +121,7 @@
 //! # fn example(factory: SharedInformerFactory) -> Result<(), Box<dyn std::error::Error>> {
 //! let orders = factory.informer_for::<Order>(); // SharedInformer<Order>
 //! orders.add_handler(|event: Event<Order>| println!("{} items", event.object().spec.items))?;
-//! let lister: Lister<Order> = factory.resource::<Order>().lister();
+//! let lister: Lister<Order> = factory.kind::<Order>().lister();
 //! let one = lister.namespace("web").get("order-1");
 //! # Ok(())
 //! # }

@@ -275,7 +275,7 @@ async fn metadata_informers_stand_beside_full_ones() {
     let factory = factory_of(&server);
     let full = factory.core().v1().config_maps().informer();
     let slim: SharedInformer<PartialObjectMeta<ConfigMap>> = factory.metadata_for::<ConfigMap>();
-    let lister = factory.resource::<PartialObjectMeta<ConfigMap>>().lister();
+    let lister = factory.kind::<PartialObjectMeta<ConfigMap>>().lister();
     factory.start();
     factory.wait_for_sync().await.unwrap();
     assert_eq!((full.indexer().len(), slim.indexer().len()), (1, 1));

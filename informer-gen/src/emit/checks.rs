@@ -49,7 +49,7 @@ fn pins_of(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
     );
     let (group_module, module) = (ident(&group.module), ident(&version.module));
     let (group_holder, holder) = (ident(&group.type_name), ident(&version.type_name));
-    let (group_accessor, types) = (ident(&group.accessor), version.types_path());
+    let (group_accessor, types) = (ident(&group.module), version.types_path());
     let kinds = version.kinds.iter().map(|kind| {
         let (cfg, api, accessor) = (kind.gate.within(&version.gate), ident(&kind.row.kind), ident(&kind.accessor));
         let (informer, lister, one) = (kind.alias("Informer"), kind.alias("Lister"), kind.alias("NamespaceLister"));
@@ -87,7 +87,7 @@ pub(super) fn every_kind(groups: &[Group<'_>]) -> TokenStream {
     ]);
     let tests = kinds(groups).map(|(group, version, kind)| {
         let (cfg, accessor) = (kind.gate.attribute(), ident(&kind.accessor));
-        let (group_accessor, module) = (ident(&group.accessor), ident(&version.module));
+        let (group_accessor, module) = (ident(&group.module), ident(&version.module));
         let name = format_ident!("{}_{}_{}", group.module, version.module, kind.accessor);
         let informer = quote!(|factory| factory.#group_accessor().#module().#accessor());
         let check = if kind.is_namespaced() {

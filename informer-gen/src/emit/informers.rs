@@ -18,11 +18,10 @@ pub(super) fn root(groups: &[Group<'_>]) -> TokenStream {
     let accessors = groups.iter().map(|group| {
         let (cfg, module, holder) = (group.attribute(), ident(&group.module), ident(&group.type_name));
         let about = doc(&format!("{}: {}.", group.title(), group.about));
-        let accessor = ident(&group.accessor);
         quote! {
             #about
             #cfg
-            pub fn #accessor(&self) -> #module::#holder { #module::#holder(self.clone()) }
+            pub fn #module(&self) -> #module::#holder { #module::#holder(self.clone()) }
         }
     });
     quote! {
@@ -39,7 +38,7 @@ pub(super) fn group(group: &Group<'_>) -> TokenStream {
     let about = doc(&format!(
         "{} by version; `factory.{}()` returns it.",
         group.title(),
-        group.accessor
+        group.module
     ));
     let accessors = group.versions.iter().map(|version| {
         let (cfg, module, holder) = (
@@ -81,7 +80,7 @@ fn version(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
     let group_module = ident(&group.module);
     let about = doc(&format!(
         "The kinds of `{}`; `factory.{}().{}()` returns it.",
-        version.api_version, group.accessor, version.module
+        version.api_version, group.module, version.module
     ));
     let accessors = version.kinds.iter().map(|kind| accessor(version, kind));
     let aliases = version.kinds.iter().map(|kind| alias(group, version, kind));
@@ -116,7 +115,7 @@ fn accessor(version: &Version<'_>, kind: &Kind<'_>) -> TokenStream {
         #about
         #cfg
         #[inline]
-        pub fn #name(&self) -> #alias { self.0.resource() }
+        pub fn #name(&self) -> #alias { self.0.kind() }
     }
 }
 

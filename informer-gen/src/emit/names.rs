@@ -34,15 +34,6 @@ fn words(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Groups whose name the factory needs for itself (`factory.resource::<K>()`), and what their accessors are called instead.
-const TAKEN: [(&str, &str); 1] = [("resource", "resource_group")];
-
-/// The factory's accessor of a group: the name of its module, unless that is taken.
-pub(super) fn group_accessor(module: &str) -> &str {
-    let taken = TAKEN.iter().find(|(name, _)| *name == module);
-    taken.map_or(module, |(_, instead)| instead)
-}
-
 /// The name of a type from that of a module: `core` is `Core`, `v1beta1` is `V1beta1`.
 pub(super) fn type_name(module: &str) -> String {
     let mut chars = module.chars();

@@ -12,10 +12,8 @@ use crate::inventory::{Resource, Scope, Watchable};
 
 /// One group: a module, a feature of the same name, and an accessor of the factory.
 pub(super) struct Group<'a> {
-    /// The folder in k8s-openapi: `core`, `apps`, `rbac`.
+    /// The folder in k8s-openapi, and the factory's method that leads here: `core`, `apps`, `rbac`.
     pub(super) module: String,
-    /// The factory's method that leads here.
-    pub(super) accessor: String,
     /// What holds the accessors of versions: `Core`.
     pub(super) type_name: String,
     /// What the group is about.
@@ -117,7 +115,7 @@ impl Kind<'_> {
     pub(super) fn got(&self, group: &Group<'_>, version: &Version<'_>) -> String {
         format!(
             "factory.{}().{}().{}()",
-            group.accessor, version.module, self.accessor
+            group.module, version.module, self.accessor
         )
     }
 
@@ -196,7 +194,6 @@ fn group<'a>(module: &str, versions: BTreeMap<&str, Vec<&'a Resource>>) -> Resul
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Group {
         module: module.to_owned(),
-        accessor: names::group_accessor(module).to_owned(),
         type_name: names::type_name(module),
         about,
         gate: Gate::union(versions.iter().map(|version| &version.gate)),
