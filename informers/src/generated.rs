@@ -103,7 +103,7 @@ impl crate::SharedInformerFactory {
     pub fn rbac(&self) -> rbac::Rbac { rbac::Rbac(self.clone()) }
     /// The resource group: devices on nodes, and claims to them.
     #[cfg(feature = "resource")]
-    pub fn resource_group(&self) -> resource::Resource { resource::Resource(self.clone()) }
+    pub fn resource(&self) -> resource::Resource { resource::Resource(self.clone()) }
     /// The scheduling group: which pods go first, and which go together.
     #[cfg(feature = "scheduling")]
     pub fn scheduling(&self) -> scheduling::Scheduling { scheduling::Scheduling(self.clone()) }

@@ -26,23 +26,23 @@ pub mod v1 {
         /// The informer of [`MutatingAdmissionPolicy`](api::MutatingAdmissionPolicy) objects. Since Kubernetes 1.36.
         #[cfg(k8s_at_least_1_36)]
         #[inline]
-        pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer { self.0.resource() }
+        pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer { self.0.kind() }
         /// The informer of [`MutatingAdmissionPolicyBinding`](api::MutatingAdmissionPolicyBinding) objects. Since Kubernetes 1.36.
         #[cfg(k8s_at_least_1_36)]
         #[inline]
-        pub fn mutating_admission_policy_bindings(&self) -> MutatingAdmissionPolicyBindingInformer { self.0.resource() }
+        pub fn mutating_admission_policy_bindings(&self) -> MutatingAdmissionPolicyBindingInformer { self.0.kind() }
         /// The informer of [`MutatingWebhookConfiguration`](api::MutatingWebhookConfiguration) objects.
         #[inline]
-        pub fn mutating_webhook_configurations(&self) -> MutatingWebhookConfigurationInformer { self.0.resource() }
+        pub fn mutating_webhook_configurations(&self) -> MutatingWebhookConfigurationInformer { self.0.kind() }
         /// The informer of [`ValidatingAdmissionPolicy`](api::ValidatingAdmissionPolicy) objects.
         #[inline]
-        pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyInformer { self.0.resource() }
+        pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyInformer { self.0.kind() }
         /// The informer of [`ValidatingAdmissionPolicyBinding`](api::ValidatingAdmissionPolicyBinding) objects.
         #[inline]
-        pub fn validating_admission_policy_bindings(&self) -> ValidatingAdmissionPolicyBindingInformer { self.0.resource() }
+        pub fn validating_admission_policy_bindings(&self) -> ValidatingAdmissionPolicyBindingInformer { self.0.kind() }
         /// The informer of [`ValidatingWebhookConfiguration`](api::ValidatingWebhookConfiguration) objects.
         #[inline]
-        pub fn validating_webhook_configurations(&self) -> ValidatingWebhookConfigurationInformer { self.0.resource() }
+        pub fn validating_webhook_configurations(&self) -> ValidatingWebhookConfigurationInformer { self.0.kind() }
     }
     /// Informer of [`MutatingAdmissionPolicy`](api::MutatingAdmissionPolicy) objects; `factory.admissionregistration().v1().mutating_admission_policies()` returns it. Since Kubernetes 1.36.
     #[cfg(k8s_at_least_1_36)]
@@ -71,10 +71,10 @@ pub mod v1alpha1 {
     impl V1alpha1 {
         /// The informer of [`MutatingAdmissionPolicy`](api::MutatingAdmissionPolicy) objects.
         #[inline]
-        pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer { self.0.resource() }
+        pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer { self.0.kind() }
         /// The informer of [`MutatingAdmissionPolicyBinding`](api::MutatingAdmissionPolicyBinding) objects.
         #[inline]
-        pub fn mutating_admission_policy_bindings(&self) -> MutatingAdmissionPolicyBindingInformer { self.0.resource() }
+        pub fn mutating_admission_policy_bindings(&self) -> MutatingAdmissionPolicyBindingInformer { self.0.kind() }
     }
     /// Informer of [`MutatingAdmissionPolicy`](api::MutatingAdmissionPolicy) objects; `factory.admissionregistration().v1alpha1().mutating_admission_policies()` returns it.
     pub type MutatingAdmissionPolicyInformer = crate::ResourceInformer<api::MutatingAdmissionPolicy>;
@@ -96,19 +96,19 @@ pub mod v1beta1 {
         /// The informer of [`MutatingAdmissionPolicy`](api::MutatingAdmissionPolicy) objects. Since Kubernetes 1.34.
         #[cfg(k8s_at_least_1_34)]
         #[inline]
-        pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer { self.0.resource() }
+        pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer { self.0.kind() }
         /// The informer of [`MutatingAdmissionPolicyBinding`](api::MutatingAdmissionPolicyBinding) objects. Since Kubernetes 1.34.
         #[cfg(k8s_at_least_1_34)]
         #[inline]
-        pub fn mutating_admission_policy_bindings(&self) -> MutatingAdmissionPolicyBindingInformer { self.0.resource() }
+        pub fn mutating_admission_policy_bindings(&self) -> MutatingAdmissionPolicyBindingInformer { self.0.kind() }
         /// The informer of [`ValidatingAdmissionPolicy`](api::ValidatingAdmissionPolicy) objects. Only in Kubernetes 1.33.
         #[cfg(not(k8s_at_least_1_34))]
         #[inline]
-        pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyInformer { self.0.resource() }
+        pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyInformer { self.0.kind() }
         /// The informer of [`ValidatingAdmissionPolicyBinding`](api::ValidatingAdmissionPolicyBinding) objects. Only in Kubernetes 1.33.
         #[cfg(not(k8s_at_least_1_34))]
         #[inline]
-        pub fn validating_admission_policy_bindings(&self) -> ValidatingAdmissionPolicyBindingInformer { self.0.resource() }
+        pub fn validating_admission_policy_bindings(&self) -> ValidatingAdmissionPolicyBindingInformer { self.0.kind() }
     }
     /// Informer of [`MutatingAdmissionPolicy`](api::MutatingAdmissionPolicy) objects; `factory.admissionregistration().v1beta1().mutating_admission_policies()` returns it. Since Kubernetes 1.34.
     #[cfg(k8s_at_least_1_34)]

@@ -18,7 +18,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`CustomResourceDefinition`](api::CustomResourceDefinition) objects.
         #[inline]
-        pub fn custom_resource_definitions(&self) -> CustomResourceDefinitionInformer { self.0.resource() }
+        pub fn custom_resource_definitions(&self) -> CustomResourceDefinitionInformer { self.0.kind() }
     }
     /// Informer of [`CustomResourceDefinition`](api::CustomResourceDefinition) objects; `factory.apiextensions().v1().custom_resource_definitions()` returns it.
     pub type CustomResourceDefinitionInformer = crate::ResourceInformer<api::CustomResourceDefinition>;

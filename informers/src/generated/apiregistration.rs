@@ -18,7 +18,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`APIService`](api::APIService) objects.
         #[inline]
-        pub fn api_services(&self) -> APIServiceInformer { self.0.resource() }
+        pub fn api_services(&self) -> APIServiceInformer { self.0.kind() }
     }
     /// Informer of [`APIService`](api::APIService) objects; `factory.apiregistration().v1().api_services()` returns it.
     pub type APIServiceInformer = crate::ResourceInformer<api::APIService>;

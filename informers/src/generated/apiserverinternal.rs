@@ -18,7 +18,7 @@ pub mod v1alpha1 {
     impl V1alpha1 {
         /// The informer of [`StorageVersion`](api::StorageVersion) objects.
         #[inline]
-        pub fn storage_versions(&self) -> StorageVersionInformer { self.0.resource() }
+        pub fn storage_versions(&self) -> StorageVersionInformer { self.0.kind() }
     }
     /// Informer of [`StorageVersion`](api::StorageVersion) objects; `factory.apiserverinternal().v1alpha1().storage_versions()` returns it.
     pub type StorageVersionInformer = crate::ResourceInformer<api::StorageVersion>;

@@ -19,19 +19,19 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`ControllerRevision`](api::ControllerRevision) objects.
         #[inline]
-        pub fn controller_revisions(&self) -> ControllerRevisionInformer { self.0.resource() }
+        pub fn controller_revisions(&self) -> ControllerRevisionInformer { self.0.kind() }
         /// The informer of [`DaemonSet`](api::DaemonSet) objects.
         #[inline]
-        pub fn daemon_sets(&self) -> DaemonSetInformer { self.0.resource() }
+        pub fn daemon_sets(&self) -> DaemonSetInformer { self.0.kind() }
         /// The informer of [`Deployment`](api::Deployment) objects.
         #[inline]
-        pub fn deployments(&self) -> DeploymentInformer { self.0.resource() }
+        pub fn deployments(&self) -> DeploymentInformer { self.0.kind() }
         /// The informer of [`ReplicaSet`](api::ReplicaSet) objects.
         #[inline]
-        pub fn replica_sets(&self) -> ReplicaSetInformer { self.0.resource() }
+        pub fn replica_sets(&self) -> ReplicaSetInformer { self.0.kind() }
         /// The informer of [`StatefulSet`](api::StatefulSet) objects.
         #[inline]
-        pub fn stateful_sets(&self) -> StatefulSetInformer { self.0.resource() }
+        pub fn stateful_sets(&self) -> StatefulSetInformer { self.0.kind() }
     }
     /// Informer of [`ControllerRevision`](api::ControllerRevision) objects; `factory.apps().v1().controller_revisions()` returns it.
     pub type ControllerRevisionInformer = crate::ResourceInformer<api::ControllerRevision>;

@@ -20,7 +20,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`HorizontalPodAutoscaler`](api::HorizontalPodAutoscaler) objects.
         #[inline]
-        pub fn horizontal_pod_autoscalers(&self) -> HorizontalPodAutoscalerInformer { self.0.resource() }
+        pub fn horizontal_pod_autoscalers(&self) -> HorizontalPodAutoscalerInformer { self.0.kind() }
     }
     /// Informer of [`HorizontalPodAutoscaler`](api::HorizontalPodAutoscaler) objects; `factory.autoscaling().v1().horizontal_pod_autoscalers()` returns it.
     pub type HorizontalPodAutoscalerInformer = crate::ResourceInformer<api::HorizontalPodAutoscaler>;
@@ -36,7 +36,7 @@ pub mod v2 {
     impl V2 {
         /// The informer of [`HorizontalPodAutoscaler`](api::HorizontalPodAutoscaler) objects.
         #[inline]
-        pub fn horizontal_pod_autoscalers(&self) -> HorizontalPodAutoscalerInformer { self.0.resource() }
+        pub fn horizontal_pod_autoscalers(&self) -> HorizontalPodAutoscalerInformer { self.0.kind() }
     }
     /// Informer of [`HorizontalPodAutoscaler`](api::HorizontalPodAutoscaler) objects; `factory.autoscaling().v2().horizontal_pod_autoscalers()` returns it.
     pub type HorizontalPodAutoscalerInformer = crate::ResourceInformer<api::HorizontalPodAutoscaler>;

@@ -18,10 +18,10 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`CronJob`](api::CronJob) objects.
         #[inline]
-        pub fn cron_jobs(&self) -> CronJobInformer { self.0.resource() }
+        pub fn cron_jobs(&self) -> CronJobInformer { self.0.kind() }
         /// The informer of [`Job`](api::Job) objects.
         #[inline]
-        pub fn jobs(&self) -> JobInformer { self.0.resource() }
+        pub fn jobs(&self) -> JobInformer { self.0.kind() }
     }
     /// Informer of [`CronJob`](api::CronJob) objects; `factory.batch().v1().cron_jobs()` returns it.
     pub type CronJobInformer = crate::ResourceInformer<api::CronJob>;

@@ -24,15 +24,15 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`CertificateSigningRequest`](api::CertificateSigningRequest) objects.
         #[inline]
-        pub fn certificate_signing_requests(&self) -> CertificateSigningRequestInformer { self.0.resource() }
+        pub fn certificate_signing_requests(&self) -> CertificateSigningRequestInformer { self.0.kind() }
         /// The informer of [`ClusterTrustBundle`](api::ClusterTrustBundle) objects. Only in Kubernetes 1.37.
         #[cfg(k8s_at_least_1_37)]
         #[inline]
-        pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer { self.0.resource() }
+        pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer { self.0.kind() }
         /// The informer of [`PodCertificateRequest`](api::PodCertificateRequest) objects. Only in Kubernetes 1.37.
         #[cfg(k8s_at_least_1_37)]
         #[inline]
-        pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer { self.0.resource() }
+        pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer { self.0.kind() }
     }
     /// Informer of [`CertificateSigningRequest`](api::CertificateSigningRequest) objects; `factory.certificates().v1().certificate_signing_requests()` returns it.
     pub type CertificateSigningRequestInformer = crate::ResourceInformer<api::CertificateSigningRequest>;
@@ -56,11 +56,11 @@ pub mod v1alpha1 {
     impl V1alpha1 {
         /// The informer of [`ClusterTrustBundle`](api::ClusterTrustBundle) objects. Up to Kubernetes 1.36.
         #[inline]
-        pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer { self.0.resource() }
+        pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer { self.0.kind() }
         /// The informer of [`PodCertificateRequest`](api::PodCertificateRequest) objects. Only in Kubernetes 1.34.
         #[cfg(all(k8s_at_least_1_34, not(k8s_at_least_1_35)))]
         #[inline]
-        pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer { self.0.resource() }
+        pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer { self.0.kind() }
     }
     /// Informer of [`ClusterTrustBundle`](api::ClusterTrustBundle) objects; `factory.certificates().v1alpha1().cluster_trust_bundles()` returns it. Up to Kubernetes 1.36.
     pub type ClusterTrustBundleInformer = crate::ResourceInformer<api::ClusterTrustBundle>;
@@ -80,11 +80,11 @@ pub mod v1beta1 {
     impl V1beta1 {
         /// The informer of [`ClusterTrustBundle`](api::ClusterTrustBundle) objects.
         #[inline]
-        pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer { self.0.resource() }
+        pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer { self.0.kind() }
         /// The informer of [`PodCertificateRequest`](api::PodCertificateRequest) objects. Since Kubernetes 1.35.
         #[cfg(k8s_at_least_1_35)]
         #[inline]
-        pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer { self.0.resource() }
+        pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer { self.0.kind() }
     }
     /// Informer of [`ClusterTrustBundle`](api::ClusterTrustBundle) objects; `factory.certificates().v1beta1().cluster_trust_bundles()` returns it.
     pub type ClusterTrustBundleInformer = crate::ResourceInformer<api::ClusterTrustBundle>;

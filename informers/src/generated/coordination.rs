@@ -22,7 +22,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`Lease`](api::Lease) objects.
         #[inline]
-        pub fn leases(&self) -> LeaseInformer { self.0.resource() }
+        pub fn leases(&self) -> LeaseInformer { self.0.kind() }
     }
     /// Informer of [`Lease`](api::Lease) objects; `factory.coordination().v1().leases()` returns it.
     pub type LeaseInformer = crate::ResourceInformer<api::Lease>;
@@ -38,7 +38,7 @@ pub mod v1alpha2 {
     impl V1alpha2 {
         /// The informer of [`LeaseCandidate`](api::LeaseCandidate) objects.
         #[inline]
-        pub fn lease_candidates(&self) -> LeaseCandidateInformer { self.0.resource() }
+        pub fn lease_candidates(&self) -> LeaseCandidateInformer { self.0.kind() }
     }
     /// Informer of [`LeaseCandidate`](api::LeaseCandidate) objects; `factory.coordination().v1alpha2().lease_candidates()` returns it.
     pub type LeaseCandidateInformer = crate::ResourceInformer<api::LeaseCandidate>;
@@ -54,7 +54,7 @@ pub mod v1beta1 {
     impl V1beta1 {
         /// The informer of [`LeaseCandidate`](api::LeaseCandidate) objects.
         #[inline]
-        pub fn lease_candidates(&self) -> LeaseCandidateInformer { self.0.resource() }
+        pub fn lease_candidates(&self) -> LeaseCandidateInformer { self.0.kind() }
     }
     /// Informer of [`LeaseCandidate`](api::LeaseCandidate) objects; `factory.coordination().v1beta1().lease_candidates()` returns it.
     pub type LeaseCandidateInformer = crate::ResourceInformer<api::LeaseCandidate>;

@@ -23,49 +23,49 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`ConfigMap`](api::ConfigMap) objects.
         #[inline]
-        pub fn config_maps(&self) -> ConfigMapInformer { self.0.resource() }
+        pub fn config_maps(&self) -> ConfigMapInformer { self.0.kind() }
         /// The informer of [`Endpoints`](api::Endpoints) objects.
         #[inline]
-        pub fn endpoints(&self) -> EndpointsInformer { self.0.resource() }
+        pub fn endpoints(&self) -> EndpointsInformer { self.0.kind() }
         /// The informer of [`Event`](api::Event) objects.
         #[inline]
-        pub fn events(&self) -> EventInformer { self.0.resource() }
+        pub fn events(&self) -> EventInformer { self.0.kind() }
         /// The informer of [`LimitRange`](api::LimitRange) objects.
         #[inline]
-        pub fn limit_ranges(&self) -> LimitRangeInformer { self.0.resource() }
+        pub fn limit_ranges(&self) -> LimitRangeInformer { self.0.kind() }
         /// The informer of [`Namespace`](api::Namespace) objects.
         #[inline]
-        pub fn namespaces(&self) -> NamespaceInformer { self.0.resource() }
+        pub fn namespaces(&self) -> NamespaceInformer { self.0.kind() }
         /// The informer of [`Node`](api::Node) objects.
         #[inline]
-        pub fn nodes(&self) -> NodeInformer { self.0.resource() }
+        pub fn nodes(&self) -> NodeInformer { self.0.kind() }
         /// The informer of [`PersistentVolume`](api::PersistentVolume) objects.
         #[inline]
-        pub fn persistent_volumes(&self) -> PersistentVolumeInformer { self.0.resource() }
+        pub fn persistent_volumes(&self) -> PersistentVolumeInformer { self.0.kind() }
         /// The informer of [`PersistentVolumeClaim`](api::PersistentVolumeClaim) objects.
         #[inline]
-        pub fn persistent_volume_claims(&self) -> PersistentVolumeClaimInformer { self.0.resource() }
+        pub fn persistent_volume_claims(&self) -> PersistentVolumeClaimInformer { self.0.kind() }
         /// The informer of [`Pod`](api::Pod) objects.
         #[inline]
-        pub fn pods(&self) -> PodInformer { self.0.resource() }
+        pub fn pods(&self) -> PodInformer { self.0.kind() }
         /// The informer of [`PodTemplate`](api::PodTemplate) objects.
         #[inline]
-        pub fn pod_templates(&self) -> PodTemplateInformer { self.0.resource() }
+        pub fn pod_templates(&self) -> PodTemplateInformer { self.0.kind() }
         /// The informer of [`ReplicationController`](api::ReplicationController) objects.
         #[inline]
-        pub fn replication_controllers(&self) -> ReplicationControllerInformer { self.0.resource() }
+        pub fn replication_controllers(&self) -> ReplicationControllerInformer { self.0.kind() }
         /// The informer of [`ResourceQuota`](api::ResourceQuota) objects.
         #[inline]
-        pub fn resource_quotas(&self) -> ResourceQuotaInformer { self.0.resource() }
+        pub fn resource_quotas(&self) -> ResourceQuotaInformer { self.0.kind() }
         /// The informer of [`Secret`](api::Secret) objects.
         #[inline]
-        pub fn secrets(&self) -> SecretInformer { self.0.resource() }
+        pub fn secrets(&self) -> SecretInformer { self.0.kind() }
         /// The informer of [`Service`](api::Service) objects.
         #[inline]
-        pub fn services(&self) -> ServiceInformer { self.0.resource() }
+        pub fn services(&self) -> ServiceInformer { self.0.kind() }
         /// The informer of [`ServiceAccount`](api::ServiceAccount) objects.
         #[inline]
-        pub fn service_accounts(&self) -> ServiceAccountInformer { self.0.resource() }
+        pub fn service_accounts(&self) -> ServiceAccountInformer { self.0.kind() }
     }
     /// Informer of [`ConfigMap`](api::ConfigMap) objects; `factory.core().v1().config_maps()` returns it.
     pub type ConfigMapInformer = crate::ResourceInformer<api::ConfigMap>;

@@ -18,7 +18,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`EndpointSlice`](api::EndpointSlice) objects.
         #[inline]
-        pub fn endpoint_slices(&self) -> EndpointSliceInformer { self.0.resource() }
+        pub fn endpoint_slices(&self) -> EndpointSliceInformer { self.0.kind() }
     }
     /// Informer of [`EndpointSlice`](api::EndpointSlice) objects; `factory.discovery().v1().endpoint_slices()` returns it.
     pub type EndpointSliceInformer = crate::ResourceInformer<api::EndpointSlice>;

@@ -18,7 +18,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`Event`](api::Event) objects.
         #[inline]
-        pub fn events(&self) -> EventInformer { self.0.resource() }
+        pub fn events(&self) -> EventInformer { self.0.kind() }
     }
     /// Informer of [`Event`](api::Event) objects; `factory.events().v1().events()` returns it.
     pub type EventInformer = crate::ResourceInformer<api::Event>;

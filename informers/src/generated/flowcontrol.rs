@@ -19,10 +19,10 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`FlowSchema`](api::FlowSchema) objects.
         #[inline]
-        pub fn flow_schemas(&self) -> FlowSchemaInformer { self.0.resource() }
+        pub fn flow_schemas(&self) -> FlowSchemaInformer { self.0.kind() }
         /// The informer of [`PriorityLevelConfiguration`](api::PriorityLevelConfiguration) objects.
         #[inline]
-        pub fn priority_level_configurations(&self) -> PriorityLevelConfigurationInformer { self.0.resource() }
+        pub fn priority_level_configurations(&self) -> PriorityLevelConfigurationInformer { self.0.kind() }
     }
     /// Informer of [`FlowSchema`](api::FlowSchema) objects; `factory.flowcontrol().v1().flow_schemas()` returns it.
     pub type FlowSchemaInformer = crate::ResourceInformer<api::FlowSchema>;

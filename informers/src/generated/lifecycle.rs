@@ -19,10 +19,10 @@ pub mod v1alpha1 {
     impl V1alpha1 {
         /// The informer of [`Eviction`](api::Eviction) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn evictions(&self) -> EvictionInformer { self.0.resource() }
+        pub fn evictions(&self) -> EvictionInformer { self.0.kind() }
         /// The informer of [`EvictionRequest`](api::EvictionRequest) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn eviction_requests(&self) -> EvictionRequestInformer { self.0.resource() }
+        pub fn eviction_requests(&self) -> EvictionRequestInformer { self.0.kind() }
     }
     /// Informer of [`Eviction`](api::Eviction) objects; `factory.lifecycle().v1alpha1().evictions()` returns it. Only in Kubernetes 1.37.
     pub type EvictionInformer = crate::ResourceInformer<api::Eviction>;

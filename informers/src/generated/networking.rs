@@ -22,19 +22,19 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`IPAddress`](api::IPAddress) objects.
         #[inline]
-        pub fn ip_addresses(&self) -> IPAddressInformer { self.0.resource() }
+        pub fn ip_addresses(&self) -> IPAddressInformer { self.0.kind() }
         /// The informer of [`Ingress`](api::Ingress) objects.
         #[inline]
-        pub fn ingresses(&self) -> IngressInformer { self.0.resource() }
+        pub fn ingresses(&self) -> IngressInformer { self.0.kind() }
         /// The informer of [`IngressClass`](api::IngressClass) objects.
         #[inline]
-        pub fn ingress_classes(&self) -> IngressClassInformer { self.0.resource() }
+        pub fn ingress_classes(&self) -> IngressClassInformer { self.0.kind() }
         /// The informer of [`NetworkPolicy`](api::NetworkPolicy) objects.
         #[inline]
-        pub fn network_policies(&self) -> NetworkPolicyInformer { self.0.resource() }
+        pub fn network_policies(&self) -> NetworkPolicyInformer { self.0.kind() }
         /// The informer of [`ServiceCIDR`](api::ServiceCIDR) objects.
         #[inline]
-        pub fn service_cidrs(&self) -> ServiceCIDRInformer { self.0.resource() }
+        pub fn service_cidrs(&self) -> ServiceCIDRInformer { self.0.kind() }
     }
     /// Informer of [`IPAddress`](api::IPAddress) objects; `factory.networking().v1().ip_addresses()` returns it.
     pub type IPAddressInformer = crate::ResourceInformer<api::IPAddress>;
@@ -60,10 +60,10 @@ pub mod v1beta1 {
     impl V1beta1 {
         /// The informer of [`IPAddress`](api::IPAddress) objects. Up to Kubernetes 1.36.
         #[inline]
-        pub fn ip_addresses(&self) -> IPAddressInformer { self.0.resource() }
+        pub fn ip_addresses(&self) -> IPAddressInformer { self.0.kind() }
         /// The informer of [`ServiceCIDR`](api::ServiceCIDR) objects. Up to Kubernetes 1.36.
         #[inline]
-        pub fn service_cidrs(&self) -> ServiceCIDRInformer { self.0.resource() }
+        pub fn service_cidrs(&self) -> ServiceCIDRInformer { self.0.kind() }
     }
     /// Informer of [`IPAddress`](api::IPAddress) objects; `factory.networking().v1beta1().ip_addresses()` returns it. Up to Kubernetes 1.36.
     pub type IPAddressInformer = crate::ResourceInformer<api::IPAddress>;

@@ -18,7 +18,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`RuntimeClass`](api::RuntimeClass) objects.
         #[inline]
-        pub fn runtime_classes(&self) -> RuntimeClassInformer { self.0.resource() }
+        pub fn runtime_classes(&self) -> RuntimeClassInformer { self.0.kind() }
     }
     /// Informer of [`RuntimeClass`](api::RuntimeClass) objects; `factory.node().v1().runtime_classes()` returns it.
     pub type RuntimeClassInformer = crate::ResourceInformer<api::RuntimeClass>;

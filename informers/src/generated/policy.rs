@@ -18,7 +18,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`PodDisruptionBudget`](api::PodDisruptionBudget) objects.
         #[inline]
-        pub fn pod_disruption_budgets(&self) -> PodDisruptionBudgetInformer { self.0.resource() }
+        pub fn pod_disruption_budgets(&self) -> PodDisruptionBudgetInformer { self.0.kind() }
     }
     /// Informer of [`PodDisruptionBudget`](api::PodDisruptionBudget) objects; `factory.policy().v1().pod_disruption_budgets()` returns it.
     pub type PodDisruptionBudgetInformer = crate::ResourceInformer<api::PodDisruptionBudget>;

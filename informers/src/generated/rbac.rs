@@ -19,16 +19,16 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`ClusterRole`](api::ClusterRole) objects.
         #[inline]
-        pub fn cluster_roles(&self) -> ClusterRoleInformer { self.0.resource() }
+        pub fn cluster_roles(&self) -> ClusterRoleInformer { self.0.kind() }
         /// The informer of [`ClusterRoleBinding`](api::ClusterRoleBinding) objects.
         #[inline]
-        pub fn cluster_role_bindings(&self) -> ClusterRoleBindingInformer { self.0.resource() }
+        pub fn cluster_role_bindings(&self) -> ClusterRoleBindingInformer { self.0.kind() }
         /// The informer of [`Role`](api::Role) objects.
         #[inline]
-        pub fn roles(&self) -> RoleInformer { self.0.resource() }
+        pub fn roles(&self) -> RoleInformer { self.0.kind() }
         /// The informer of [`RoleBinding`](api::RoleBinding) objects.
         #[inline]
-        pub fn role_bindings(&self) -> RoleBindingInformer { self.0.resource() }
+        pub fn role_bindings(&self) -> RoleBindingInformer { self.0.kind() }
     }
     /// Informer of [`ClusterRole`](api::ClusterRole) objects; `factory.rbac().v1().cluster_roles()` returns it.
     pub type ClusterRoleInformer = crate::ResourceInformer<api::ClusterRole>;

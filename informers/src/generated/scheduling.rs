@@ -30,7 +30,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`PriorityClass`](api::PriorityClass) objects.
         #[inline]
-        pub fn priority_classes(&self) -> PriorityClassInformer { self.0.resource() }
+        pub fn priority_classes(&self) -> PriorityClassInformer { self.0.kind() }
     }
     /// Informer of [`PriorityClass`](api::PriorityClass) objects; `factory.scheduling().v1().priority_classes()` returns it.
     pub type PriorityClassInformer = crate::ResourceInformer<api::PriorityClass>;
@@ -47,7 +47,7 @@ pub mod v1alpha1 {
     impl V1alpha1 {
         /// The informer of [`Workload`](api::Workload) objects. Only in Kubernetes 1.35.
         #[inline]
-        pub fn workloads(&self) -> WorkloadInformer { self.0.resource() }
+        pub fn workloads(&self) -> WorkloadInformer { self.0.kind() }
     }
     /// Informer of [`Workload`](api::Workload) objects; `factory.scheduling().v1alpha1().workloads()` returns it. Only in Kubernetes 1.35.
     pub type WorkloadInformer = crate::ResourceInformer<api::Workload>;
@@ -65,10 +65,10 @@ pub mod v1alpha2 {
     impl V1alpha2 {
         /// The informer of [`PodGroup`](api::PodGroup) objects. Only in Kubernetes 1.36.
         #[inline]
-        pub fn pod_groups(&self) -> PodGroupInformer { self.0.resource() }
+        pub fn pod_groups(&self) -> PodGroupInformer { self.0.kind() }
         /// The informer of [`Workload`](api::Workload) objects. Only in Kubernetes 1.36.
         #[inline]
-        pub fn workloads(&self) -> WorkloadInformer { self.0.resource() }
+        pub fn workloads(&self) -> WorkloadInformer { self.0.kind() }
     }
     /// Informer of [`PodGroup`](api::PodGroup) objects; `factory.scheduling().v1alpha2().pod_groups()` returns it. Only in Kubernetes 1.36.
     pub type PodGroupInformer = crate::ResourceInformer<api::PodGroup>;
@@ -88,13 +88,13 @@ pub mod v1alpha3 {
     impl V1alpha3 {
         /// The informer of [`CompositePodGroup`](api::CompositePodGroup) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn composite_pod_groups(&self) -> CompositePodGroupInformer { self.0.resource() }
+        pub fn composite_pod_groups(&self) -> CompositePodGroupInformer { self.0.kind() }
         /// The informer of [`PodGroup`](api::PodGroup) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn pod_groups(&self) -> PodGroupInformer { self.0.resource() }
+        pub fn pod_groups(&self) -> PodGroupInformer { self.0.kind() }
         /// The informer of [`Workload`](api::Workload) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn workloads(&self) -> WorkloadInformer { self.0.resource() }
+        pub fn workloads(&self) -> WorkloadInformer { self.0.kind() }
     }
     /// Informer of [`CompositePodGroup`](api::CompositePodGroup) objects; `factory.scheduling().v1alpha3().composite_pod_groups()` returns it. Only in Kubernetes 1.37.
     pub type CompositePodGroupInformer = crate::ResourceInformer<api::CompositePodGroup>;
@@ -116,10 +116,10 @@ pub mod v1beta1 {
     impl V1beta1 {
         /// The informer of [`PodGroup`](api::PodGroup) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn pod_groups(&self) -> PodGroupInformer { self.0.resource() }
+        pub fn pod_groups(&self) -> PodGroupInformer { self.0.kind() }
         /// The informer of [`Workload`](api::Workload) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn workloads(&self) -> WorkloadInformer { self.0.resource() }
+        pub fn workloads(&self) -> WorkloadInformer { self.0.kind() }
     }
     /// Informer of [`PodGroup`](api::PodGroup) objects; `factory.scheduling().v1beta1().pod_groups()` returns it. Only in Kubernetes 1.37.
     pub type PodGroupInformer = crate::ResourceInformer<api::PodGroup>;

@@ -25,23 +25,23 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`CSIDriver`](api::CSIDriver) objects.
         #[inline]
-        pub fn csi_drivers(&self) -> CSIDriverInformer { self.0.resource() }
+        pub fn csi_drivers(&self) -> CSIDriverInformer { self.0.kind() }
         /// The informer of [`CSINode`](api::CSINode) objects.
         #[inline]
-        pub fn csi_nodes(&self) -> CSINodeInformer { self.0.resource() }
+        pub fn csi_nodes(&self) -> CSINodeInformer { self.0.kind() }
         /// The informer of [`CSIStorageCapacity`](api::CSIStorageCapacity) objects.
         #[inline]
-        pub fn csi_storage_capacities(&self) -> CSIStorageCapacityInformer { self.0.resource() }
+        pub fn csi_storage_capacities(&self) -> CSIStorageCapacityInformer { self.0.kind() }
         /// The informer of [`StorageClass`](api::StorageClass) objects.
         #[inline]
-        pub fn storage_classes(&self) -> StorageClassInformer { self.0.resource() }
+        pub fn storage_classes(&self) -> StorageClassInformer { self.0.kind() }
         /// The informer of [`VolumeAttachment`](api::VolumeAttachment) objects.
         #[inline]
-        pub fn volume_attachments(&self) -> VolumeAttachmentInformer { self.0.resource() }
+        pub fn volume_attachments(&self) -> VolumeAttachmentInformer { self.0.kind() }
         /// The informer of [`VolumeAttributesClass`](api::VolumeAttributesClass) objects. Since Kubernetes 1.34.
         #[cfg(k8s_at_least_1_34)]
         #[inline]
-        pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer { self.0.resource() }
+        pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer { self.0.kind() }
     }
     /// Informer of [`CSIDriver`](api::CSIDriver) objects; `factory.storage().v1().csi_drivers()` returns it.
     pub type CSIDriverInformer = crate::ResourceInformer<api::CSIDriver>;
@@ -69,7 +69,7 @@ pub mod v1alpha1 {
     impl V1alpha1 {
         /// The informer of [`VolumeAttributesClass`](api::VolumeAttributesClass) objects. Up to Kubernetes 1.34.
         #[inline]
-        pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer { self.0.resource() }
+        pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer { self.0.kind() }
     }
     /// Informer of [`VolumeAttributesClass`](api::VolumeAttributesClass) objects; `factory.storage().v1alpha1().volume_attributes_classes()` returns it. Up to Kubernetes 1.34.
     pub type VolumeAttributesClassInformer = crate::ResourceInformer<api::VolumeAttributesClass>;
@@ -86,7 +86,7 @@ pub mod v1beta1 {
     impl V1beta1 {
         /// The informer of [`VolumeAttributesClass`](api::VolumeAttributesClass) objects. Up to Kubernetes 1.36.
         #[inline]
-        pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer { self.0.resource() }
+        pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer { self.0.kind() }
     }
     /// Informer of [`VolumeAttributesClass`](api::VolumeAttributesClass) objects; `factory.storage().v1beta1().volume_attributes_classes()` returns it. Up to Kubernetes 1.36.
     pub type VolumeAttributesClassInformer = crate::ResourceInformer<api::VolumeAttributesClass>;

@@ -27,7 +27,7 @@ pub mod v1 {
     impl V1 {
         /// The informer of [`StorageVersionMigration`](api::StorageVersionMigration) objects. Only in Kubernetes 1.37.
         #[inline]
-        pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer { self.0.resource() }
+        pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer { self.0.kind() }
     }
     /// Informer of [`StorageVersionMigration`](api::StorageVersionMigration) objects; `factory.storagemigration().v1().storage_version_migrations()` returns it. Only in Kubernetes 1.37.
     pub type StorageVersionMigrationInformer = crate::ResourceInformer<api::StorageVersionMigration>;
@@ -45,7 +45,7 @@ pub mod v1alpha1 {
     impl V1alpha1 {
         /// The informer of [`StorageVersionMigration`](api::StorageVersionMigration) objects. Up to Kubernetes 1.34.
         #[inline]
-        pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer { self.0.resource() }
+        pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer { self.0.kind() }
     }
     /// Informer of [`StorageVersionMigration`](api::StorageVersionMigration) objects; `factory.storagemigration().v1alpha1().storage_version_migrations()` returns it. Up to Kubernetes 1.34.
     pub type StorageVersionMigrationInformer = crate::ResourceInformer<api::StorageVersionMigration>;
@@ -63,7 +63,7 @@ pub mod v1beta1 {
     impl V1beta1 {
         /// The informer of [`StorageVersionMigration`](api::StorageVersionMigration) objects. Since Kubernetes 1.35.
         #[inline]
-        pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer { self.0.resource() }
+        pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer { self.0.kind() }
     }
     /// Informer of [`StorageVersionMigration`](api::StorageVersionMigration) objects; `factory.storagemigration().v1beta1().storage_version_migrations()` returns it. Since Kubernetes 1.35.
     pub type StorageVersionMigrationInformer = crate::ResourceInformer<api::StorageVersionMigration>;

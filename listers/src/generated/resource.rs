@@ -4,12 +4,12 @@
 pub mod v1 {
     //! Listers of `resource.k8s.io/v1` (since Kubernetes 1.34).
     use k8s_openapi::api::resource::v1 as api;
-    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1().device_classes().lister()` returns it. Since Kubernetes 1.34.
+    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource().v1().device_classes().lister()` returns it. Since Kubernetes 1.34.
     pub type DeviceClassLister = crate::Lister<api::DeviceClass>;
-    /// Lister of [`DeviceTaintRule`](api::DeviceTaintRule) objects; `factory.resource_group().v1().device_taint_rules().lister()` returns it. Only in Kubernetes 1.37.
+    /// Lister of [`DeviceTaintRule`](api::DeviceTaintRule) objects; `factory.resource().v1().device_taint_rules().lister()` returns it. Only in Kubernetes 1.37.
     #[cfg(k8s_at_least_1_37)]
     pub type DeviceTaintRuleLister = crate::Lister<api::DeviceTaintRule>;
-    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource_group().v1().resource_claims().lister()` returns it. Since Kubernetes 1.34.
+    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource().v1().resource_claims().lister()` returns it. Since Kubernetes 1.34.
     pub type ResourceClaimLister = crate::Lister<api::ResourceClaim>;
     /// Lister of the [`ResourceClaim`](api::ResourceClaim) objects in one namespace; `lister.resource_claims(namespace)` returns it. Since Kubernetes 1.34.
     pub type ResourceClaimNamespaceLister = crate::NamespaceLister<api::ResourceClaim>;
@@ -18,7 +18,7 @@ pub mod v1 {
         #[inline]
         pub fn resource_claims(&self, namespace: &str) -> ResourceClaimNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource_group().v1().resource_claim_templates().lister()` returns it. Since Kubernetes 1.34.
+    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource().v1().resource_claim_templates().lister()` returns it. Since Kubernetes 1.34.
     pub type ResourceClaimTemplateLister = crate::Lister<api::ResourceClaimTemplate>;
     /// Lister of the [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects in one namespace; `lister.resource_claim_templates(namespace)` returns it. Since Kubernetes 1.34.
     pub type ResourceClaimTemplateNamespaceLister = crate::NamespaceLister<api::ResourceClaimTemplate>;
@@ -27,18 +27,18 @@ pub mod v1 {
         #[inline]
         pub fn resource_claim_templates(&self, namespace: &str) -> ResourceClaimTemplateNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource_group().v1().resource_slices().lister()` returns it. Since Kubernetes 1.34.
+    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource().v1().resource_slices().lister()` returns it. Since Kubernetes 1.34.
     pub type ResourceSliceLister = crate::Lister<api::ResourceSlice>;
 }
 pub mod v1alpha3 {
     //! Listers of `resource.k8s.io/v1alpha3`.
     use k8s_openapi::api::resource::v1alpha3 as api;
-    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1alpha3().device_classes().lister()` returns it. Only in Kubernetes 1.33.
+    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource().v1alpha3().device_classes().lister()` returns it. Only in Kubernetes 1.33.
     #[cfg(not(k8s_at_least_1_34))]
     pub type DeviceClassLister = crate::Lister<api::DeviceClass>;
-    /// Lister of [`DeviceTaintRule`](api::DeviceTaintRule) objects; `factory.resource_group().v1alpha3().device_taint_rules().lister()` returns it.
+    /// Lister of [`DeviceTaintRule`](api::DeviceTaintRule) objects; `factory.resource().v1alpha3().device_taint_rules().lister()` returns it.
     pub type DeviceTaintRuleLister = crate::Lister<api::DeviceTaintRule>;
-    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource_group().v1alpha3().resource_claims().lister()` returns it. Only in Kubernetes 1.33.
+    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource().v1alpha3().resource_claims().lister()` returns it. Only in Kubernetes 1.33.
     #[cfg(not(k8s_at_least_1_34))]
     pub type ResourceClaimLister = crate::Lister<api::ResourceClaim>;
     /// Lister of the [`ResourceClaim`](api::ResourceClaim) objects in one namespace; `lister.resource_claims(namespace)` returns it. Only in Kubernetes 1.33.
@@ -50,7 +50,7 @@ pub mod v1alpha3 {
         #[inline]
         pub fn resource_claims(&self, namespace: &str) -> ResourceClaimNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource_group().v1alpha3().resource_claim_templates().lister()` returns it. Only in Kubernetes 1.33.
+    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource().v1alpha3().resource_claim_templates().lister()` returns it. Only in Kubernetes 1.33.
     #[cfg(not(k8s_at_least_1_34))]
     pub type ResourceClaimTemplateLister = crate::Lister<api::ResourceClaimTemplate>;
     /// Lister of the [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects in one namespace; `lister.resource_claim_templates(namespace)` returns it. Only in Kubernetes 1.33.
@@ -62,19 +62,19 @@ pub mod v1alpha3 {
         #[inline]
         pub fn resource_claim_templates(&self, namespace: &str) -> ResourceClaimTemplateNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourcePoolStatusRequest`](api::ResourcePoolStatusRequest) objects; `factory.resource_group().v1alpha3().resource_pool_status_requests().lister()` returns it. Since Kubernetes 1.36.
+    /// Lister of [`ResourcePoolStatusRequest`](api::ResourcePoolStatusRequest) objects; `factory.resource().v1alpha3().resource_pool_status_requests().lister()` returns it. Since Kubernetes 1.36.
     #[cfg(k8s_at_least_1_36)]
     pub type ResourcePoolStatusRequestLister = crate::Lister<api::ResourcePoolStatusRequest>;
-    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource_group().v1alpha3().resource_slices().lister()` returns it. Only in Kubernetes 1.33.
+    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource().v1alpha3().resource_slices().lister()` returns it. Only in Kubernetes 1.33.
     #[cfg(not(k8s_at_least_1_34))]
     pub type ResourceSliceLister = crate::Lister<api::ResourceSlice>;
 }
 pub mod v1beta1 {
     //! Listers of `resource.k8s.io/v1beta1`.
     use k8s_openapi::api::resource::v1beta1 as api;
-    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1beta1().device_classes().lister()` returns it.
+    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource().v1beta1().device_classes().lister()` returns it.
     pub type DeviceClassLister = crate::Lister<api::DeviceClass>;
-    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource_group().v1beta1().resource_claims().lister()` returns it.
+    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource().v1beta1().resource_claims().lister()` returns it.
     pub type ResourceClaimLister = crate::Lister<api::ResourceClaim>;
     /// Lister of the [`ResourceClaim`](api::ResourceClaim) objects in one namespace; `lister.resource_claims(namespace)` returns it.
     pub type ResourceClaimNamespaceLister = crate::NamespaceLister<api::ResourceClaim>;
@@ -83,7 +83,7 @@ pub mod v1beta1 {
         #[inline]
         pub fn resource_claims(&self, namespace: &str) -> ResourceClaimNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource_group().v1beta1().resource_claim_templates().lister()` returns it.
+    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource().v1beta1().resource_claim_templates().lister()` returns it.
     pub type ResourceClaimTemplateLister = crate::Lister<api::ResourceClaimTemplate>;
     /// Lister of the [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects in one namespace; `lister.resource_claim_templates(namespace)` returns it.
     pub type ResourceClaimTemplateNamespaceLister = crate::NamespaceLister<api::ResourceClaimTemplate>;
@@ -92,18 +92,18 @@ pub mod v1beta1 {
         #[inline]
         pub fn resource_claim_templates(&self, namespace: &str) -> ResourceClaimTemplateNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource_group().v1beta1().resource_slices().lister()` returns it.
+    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource().v1beta1().resource_slices().lister()` returns it.
     pub type ResourceSliceLister = crate::Lister<api::ResourceSlice>;
 }
 pub mod v1beta2 {
     //! Listers of `resource.k8s.io/v1beta2`.
     use k8s_openapi::api::resource::v1beta2 as api;
-    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource_group().v1beta2().device_classes().lister()` returns it.
+    /// Lister of [`DeviceClass`](api::DeviceClass) objects; `factory.resource().v1beta2().device_classes().lister()` returns it.
     pub type DeviceClassLister = crate::Lister<api::DeviceClass>;
-    /// Lister of [`DeviceTaintRule`](api::DeviceTaintRule) objects; `factory.resource_group().v1beta2().device_taint_rules().lister()` returns it. Since Kubernetes 1.36.
+    /// Lister of [`DeviceTaintRule`](api::DeviceTaintRule) objects; `factory.resource().v1beta2().device_taint_rules().lister()` returns it. Since Kubernetes 1.36.
     #[cfg(k8s_at_least_1_36)]
     pub type DeviceTaintRuleLister = crate::Lister<api::DeviceTaintRule>;
-    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource_group().v1beta2().resource_claims().lister()` returns it.
+    /// Lister of [`ResourceClaim`](api::ResourceClaim) objects; `factory.resource().v1beta2().resource_claims().lister()` returns it.
     pub type ResourceClaimLister = crate::Lister<api::ResourceClaim>;
     /// Lister of the [`ResourceClaim`](api::ResourceClaim) objects in one namespace; `lister.resource_claims(namespace)` returns it.
     pub type ResourceClaimNamespaceLister = crate::NamespaceLister<api::ResourceClaim>;
@@ -112,7 +112,7 @@ pub mod v1beta2 {
         #[inline]
         pub fn resource_claims(&self, namespace: &str) -> ResourceClaimNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource_group().v1beta2().resource_claim_templates().lister()` returns it.
+    /// Lister of [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects; `factory.resource().v1beta2().resource_claim_templates().lister()` returns it.
     pub type ResourceClaimTemplateLister = crate::Lister<api::ResourceClaimTemplate>;
     /// Lister of the [`ResourceClaimTemplate`](api::ResourceClaimTemplate) objects in one namespace; `lister.resource_claim_templates(namespace)` returns it.
     pub type ResourceClaimTemplateNamespaceLister = crate::NamespaceLister<api::ResourceClaimTemplate>;
@@ -121,6 +121,6 @@ pub mod v1beta2 {
         #[inline]
         pub fn resource_claim_templates(&self, namespace: &str) -> ResourceClaimTemplateNamespaceLister { self.namespace(namespace) }
     }
-    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource_group().v1beta2().resource_slices().lister()` returns it.
+    /// Lister of [`ResourceSlice`](api::ResourceSlice) objects; `factory.resource().v1beta2().resource_slices().lister()` returns it.
     pub type ResourceSliceLister = crate::Lister<api::ResourceSlice>;
 }

@@ -438,15 +438,15 @@ async fn rbac_v1_role_bindings() {
 }
 #[cfg(k8s_at_least_1_34)]
 #[tokio::test(start_paused = true)]
-async fn resource_v1_device_classes() { crate::cluster(|factory| factory.resource_group().v1().device_classes()).await }
+async fn resource_v1_device_classes() { crate::cluster(|factory| factory.resource().v1().device_classes()).await }
 #[cfg(k8s_at_least_1_37)]
 #[tokio::test(start_paused = true)]
-async fn resource_v1_device_taint_rules() { crate::cluster(|factory| factory.resource_group().v1().device_taint_rules()).await }
+async fn resource_v1_device_taint_rules() { crate::cluster(|factory| factory.resource().v1().device_taint_rules()).await }
 #[cfg(k8s_at_least_1_34)]
 #[tokio::test(start_paused = true)]
 async fn resource_v1_resource_claims() {
     crate::namespaced(
-            |factory| factory.resource_group().v1().resource_claims(),
+            |factory| factory.resource().v1().resource_claims(),
             |lister, namespace| lister.resource_claims(namespace),
         )
         .await
@@ -455,27 +455,24 @@ async fn resource_v1_resource_claims() {
 #[tokio::test(start_paused = true)]
 async fn resource_v1_resource_claim_templates() {
     crate::namespaced(
-            |factory| factory.resource_group().v1().resource_claim_templates(),
+            |factory| factory.resource().v1().resource_claim_templates(),
             |lister, namespace| lister.resource_claim_templates(namespace),
         )
         .await
 }
 #[cfg(k8s_at_least_1_34)]
 #[tokio::test(start_paused = true)]
-async fn resource_v1_resource_slices() { crate::cluster(|factory| factory.resource_group().v1().resource_slices()).await }
+async fn resource_v1_resource_slices() { crate::cluster(|factory| factory.resource().v1().resource_slices()).await }
 #[cfg(not(k8s_at_least_1_34))]
 #[tokio::test(start_paused = true)]
-async fn resource_v1alpha3_device_classes() { crate::cluster(|factory| factory.resource_group().v1alpha3().device_classes()).await }
+async fn resource_v1alpha3_device_classes() { crate::cluster(|factory| factory.resource().v1alpha3().device_classes()).await }
 #[tokio::test(start_paused = true)]
-async fn resource_v1alpha3_device_taint_rules() {
-    crate::cluster(|factory| factory.resource_group().v1alpha3().device_taint_rules())
-        .await
-}
+async fn resource_v1alpha3_device_taint_rules() { crate::cluster(|factory| factory.resource().v1alpha3().device_taint_rules()).await }
 #[cfg(not(k8s_at_least_1_34))]
 #[tokio::test(start_paused = true)]
 async fn resource_v1alpha3_resource_claims() {
     crate::namespaced(
-            |factory| factory.resource_group().v1alpha3().resource_claims(),
+            |factory| factory.resource().v1alpha3().resource_claims(),
             |lister, namespace| lister.resource_claims(namespace),
         )
         .await
@@ -484,7 +481,7 @@ async fn resource_v1alpha3_resource_claims() {
 #[tokio::test(start_paused = true)]
 async fn resource_v1alpha3_resource_claim_templates() {
     crate::namespaced(
-            |factory| factory.resource_group().v1alpha3().resource_claim_templates(),
+            |factory| factory.resource().v1alpha3().resource_claim_templates(),
             |lister, namespace| lister.resource_claim_templates(namespace),
         )
         .await
@@ -493,19 +490,19 @@ async fn resource_v1alpha3_resource_claim_templates() {
 #[tokio::test(start_paused = true)]
 async fn resource_v1alpha3_resource_pool_status_requests() {
     crate::cluster(|factory| {
-            factory.resource_group().v1alpha3().resource_pool_status_requests()
+            factory.resource().v1alpha3().resource_pool_status_requests()
         })
         .await
 }
 #[cfg(not(k8s_at_least_1_34))]
 #[tokio::test(start_paused = true)]
-async fn resource_v1alpha3_resource_slices() { crate::cluster(|factory| factory.resource_group().v1alpha3().resource_slices()).await }
+async fn resource_v1alpha3_resource_slices() { crate::cluster(|factory| factory.resource().v1alpha3().resource_slices()).await }
 #[tokio::test(start_paused = true)]
-async fn resource_v1beta1_device_classes() { crate::cluster(|factory| factory.resource_group().v1beta1().device_classes()).await }
+async fn resource_v1beta1_device_classes() { crate::cluster(|factory| factory.resource().v1beta1().device_classes()).await }
 #[tokio::test(start_paused = true)]
 async fn resource_v1beta1_resource_claims() {
     crate::namespaced(
-            |factory| factory.resource_group().v1beta1().resource_claims(),
+            |factory| factory.resource().v1beta1().resource_claims(),
             |lister, namespace| lister.resource_claims(namespace),
         )
         .await
@@ -513,22 +510,22 @@ async fn resource_v1beta1_resource_claims() {
 #[tokio::test(start_paused = true)]
 async fn resource_v1beta1_resource_claim_templates() {
     crate::namespaced(
-            |factory| factory.resource_group().v1beta1().resource_claim_templates(),
+            |factory| factory.resource().v1beta1().resource_claim_templates(),
             |lister, namespace| lister.resource_claim_templates(namespace),
         )
         .await
 }
 #[tokio::test(start_paused = true)]
-async fn resource_v1beta1_resource_slices() { crate::cluster(|factory| factory.resource_group().v1beta1().resource_slices()).await }
+async fn resource_v1beta1_resource_slices() { crate::cluster(|factory| factory.resource().v1beta1().resource_slices()).await }
 #[tokio::test(start_paused = true)]
-async fn resource_v1beta2_device_classes() { crate::cluster(|factory| factory.resource_group().v1beta2().device_classes()).await }
+async fn resource_v1beta2_device_classes() { crate::cluster(|factory| factory.resource().v1beta2().device_classes()).await }
 #[cfg(k8s_at_least_1_36)]
 #[tokio::test(start_paused = true)]
-async fn resource_v1beta2_device_taint_rules() { crate::cluster(|factory| factory.resource_group().v1beta2().device_taint_rules()) .await }
+async fn resource_v1beta2_device_taint_rules() { crate::cluster(|factory| factory.resource().v1beta2().device_taint_rules()).await }
 #[tokio::test(start_paused = true)]
 async fn resource_v1beta2_resource_claims() {
     crate::namespaced(
-            |factory| factory.resource_group().v1beta2().resource_claims(),
+            |factory| factory.resource().v1beta2().resource_claims(),
             |lister, namespace| lister.resource_claims(namespace),
         )
         .await
@@ -536,13 +533,13 @@ async fn resource_v1beta2_resource_claims() {
 #[tokio::test(start_paused = true)]
 async fn resource_v1beta2_resource_claim_templates() {
     crate::namespaced(
-            |factory| factory.resource_group().v1beta2().resource_claim_templates(),
+            |factory| factory.resource().v1beta2().resource_claim_templates(),
             |lister, namespace| lister.resource_claim_templates(namespace),
         )
         .await
 }
 #[tokio::test(start_paused = true)]
-async fn resource_v1beta2_resource_slices() { crate::cluster(|factory| factory.resource_group().v1beta2().resource_slices()).await }
+async fn resource_v1beta2_resource_slices() { crate::cluster(|factory| factory.resource().v1beta2().resource_slices()).await }
 #[tokio::test(start_paused = true)]
 async fn scheduling_v1_priority_classes() { crate::cluster(|factory| factory.scheduling().v1().priority_classes()).await }
 #[cfg(all(k8s_at_least_1_35, not(k8s_at_least_1_36)))]

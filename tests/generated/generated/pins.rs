@@ -707,7 +707,7 @@ mod resource_v1 {
     use super::*;
     use informers::resource::{Resource, v1 as typed};
     use k8s_openapi::api::resource::v1 as api;
-    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource_group;
+    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource;
     const _: fn(&Resource) -> typed::V1 = Resource::v1;
     const _: fn(&typed::V1) -> ResourceInformer<api::DeviceClass> = typed::V1::device_classes;
     const _: Option<typed::DeviceClassInformer> = None::<ResourceInformer<api::DeviceClass>>;
@@ -738,7 +738,7 @@ mod resource_v1alpha3 {
     use super::*;
     use informers::resource::{Resource, v1alpha3 as typed};
     use k8s_openapi::api::resource::v1alpha3 as api;
-    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource_group;
+    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource;
     const _: fn(&Resource) -> typed::V1alpha3 = Resource::v1alpha3;
     #[cfg(not(k8s_at_least_1_34))]
     const _: fn(&typed::V1alpha3) -> ResourceInformer<api::DeviceClass> = typed::V1alpha3::device_classes;
@@ -788,7 +788,7 @@ mod resource_v1beta1 {
     use super::*;
     use informers::resource::{Resource, v1beta1 as typed};
     use k8s_openapi::api::resource::v1beta1 as api;
-    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource_group;
+    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource;
     const _: fn(&Resource) -> typed::V1beta1 = Resource::v1beta1;
     const _: fn(&typed::V1beta1) -> ResourceInformer<api::DeviceClass> = typed::V1beta1::device_classes;
     const _: Option<typed::DeviceClassInformer> = None::<ResourceInformer<api::DeviceClass>>;
@@ -813,7 +813,7 @@ mod resource_v1beta2 {
     use super::*;
     use informers::resource::{Resource, v1beta2 as typed};
     use k8s_openapi::api::resource::v1beta2 as api;
-    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource_group;
+    const _: fn(&SharedInformerFactory) -> Resource = SharedInformerFactory::resource;
     const _: fn(&Resource) -> typed::V1beta2 = Resource::v1beta2;
     const _: fn(&typed::V1beta2) -> ResourceInformer<api::DeviceClass> = typed::V1beta2::device_classes;
     const _: Option<typed::DeviceClassInformer> = None::<ResourceInformer<api::DeviceClass>>;
