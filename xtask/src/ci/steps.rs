@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use informer_gen::inventory::{NEWEST, OLDEST};
+use informer_gen::inventory::{self, NEWEST, OLDEST, Release, Watchable};
 
 use super::{Pace, Passed, Step};
 use crate::process::{run, run_and_read, works};
@@ -65,6 +65,11 @@ pub(super) const ALL: &[Step] = &[
         name: "bloat",
         pace: Pace::NotIfQuick,
         run: check_bloat,
+    },
+    Step {
+        name: "releases",
+        pace: Pace::NotIfQuick,
+        run: releases_between,
     },
     Step {
         name: "models",
@@ -193,6 +198,20 @@ fn oldest_kubernetes() -> Result<Passed> {
     Ok(Passed::RanWith(format!("with the types of Kubernetes {OLDEST}")))
 }
 
+/// The typed layer with every release between the oldest and the newest: some kinds came and went in between.
+fn releases_between() -> Result<Passed> {
+    let target = workspace::target()?.join("kubernetes-between");
+    let between = (OLDEST.minor + 1..NEWEST.minor).map(|minor| Release { minor });
+    for release in between.clone() {
+        run(cargo()
+            .args(["check", "-p", "informer-generated-tests", "--test", "pinned"])
+            .env("K8S_OPENAPI_ENABLED_VERSION", release.to_string())
+            .env("CARGO_TARGET_DIR", &target))?;
+    }
+    let names: Vec<String> = between.map(|release| release.to_string()).collect();
+    Ok(Passed::RanWith(names.join(", ")))
+}
+
 /// An object of every kind through its own accessor, with the newest and the oldest release.
 fn every_kind() -> Result<Passed> {
     let test = || {
@@ -209,6 +228,15 @@ fn every_kind() -> Result<Passed> {
     };
     let newest = libtest::passed(&run_and_read(&mut test())?);
     let oldest = libtest::passed(&run_and_read(with_oldest(&mut test())?)?);
+    for (release, passed) in [(NEWEST, newest), (OLDEST, oldest)] {
+        let kinds = inventory::builtin()
+            .iter()
+            .filter(|kind| kind.exists_in(release) && kind.watchable == Watchable::Yes)
+            .count();
+        if passed != kinds {
+            return Err(format!("{passed} kinds of Kubernetes {release} were played, of {kinds}").into());
+        }
+    }
     Ok(Passed::RanWith(format!(
         "{newest} kinds of {NEWEST}, {oldest} of {OLDEST}"
     )))
