@@ -1,0 +1,10 @@
+//! A real kube-apiserver with its etcd, for tests that must not take our word for what Kubernetes does.
+//!
+//! [`Cluster`] starts the two programs on free ports of this machine and stops them again, whatever becomes of the test;
+//! [`Binaries`] finds the programs. Only `cargo xtask e2e` and `cargo xtask apiserver` need this crate.
+
+mod binaries;
+mod cluster;
+
+pub use binaries::{Binaries, BinariesError, BuildProgress, EtcdVersion, KUBERNETES_VERSION, build};
+pub use cluster::{ADMIN, Cluster, ClusterError, ClusterOptions, WatchList};
