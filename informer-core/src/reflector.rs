@@ -2,6 +2,7 @@
 
 mod backoff;
 mod list;
+mod relist;
 mod state;
 mod watch;
 mod watch_list;
@@ -21,6 +22,7 @@ use crate::status::{Reporter, State};
 
 pub use backoff::BackoffConfig;
 use backoff::{Backoff, scale};
+pub(crate) use relist::Relist;
 use state::{Memory, Next, Phase};
 
 /// The longest wait a server can ask for by `Retry-After`; a longer one is taken for this.
@@ -82,6 +84,7 @@ pub(crate) struct Reflector<K> {
     queue: DeltaSender<K>,
     config: ReflectorConfig,
     reporter: Reporter,
+    relist: Relist,
     memory: Memory,
     backoff: Backoff,
     random: SmallRng,
@@ -93,6 +96,7 @@ impl<K: Object> Reflector<K> {
         queue: DeltaSender<K>,
         config: ReflectorConfig,
         reporter: Reporter,
+        relist: Relist,
     ) -> Self {
         let mut random = match config.seed {
             Some(seed) => SmallRng::seed_from_u64(seed),
@@ -106,6 +110,7 @@ impl<K: Object> Reflector<K> {
             queue,
             config,
             reporter,
+            relist,
             memory,
             backoff,
             random,

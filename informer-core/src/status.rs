@@ -1,5 +1,7 @@
 //! The one place every state change of an informer passes through, and what a user reads there.
 
+mod audit;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{SourceError, Undecodable};
 use crate::sync::Mutex;
+
+pub use audit::{AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Differences};
 
 /// What an informer is doing in one scope. Whether its cache has ever been complete is a different question:
 /// `has_synced`.
@@ -165,6 +169,20 @@ pub struct ScopeStatus {
     pub last_undecodable: Option<Undecodable>,
     /// How often what happened.
     pub counts: Counts,
+    /// What audits found; `None` if they are off.
+    pub audit: Option<AuditStatus>,
+    /// What is known to be wanting in the cache.
+    completeness: Completeness,
+    /// The version of the last list that was queued.
+    listed: Option<ResourceVersion>,
+}
+
+/// Whether the cache can be complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Completeness {
+    Whole,
+    /// An object came whose name cannot be read, and no list since was without one.
+    Wanting,
 }
 
 /// Called with every failed list or watch, before the informer waits and tries again.
@@ -194,6 +212,9 @@ impl Board {
                 watch_list: WatchListVerdict::Unknown,
                 last_undecodable: None,
                 counts: Counts::default(),
+                audit: None,
+                completeness: Completeness::Whole,
+                listed: None,
             })
             .collect();
         Self {
@@ -327,9 +348,14 @@ impl Reporter {
         self.board.announce();
     }
 
-    /// A list is complete.
-    pub(crate) fn listed(&self, version: &ResourceVersion) {
+    /// A list is complete and queued; of so many of its objects not even the name could be read.
+    pub(crate) fn listed(&self, version: &ResourceVersion, unreadable: usize) {
         self.update(|scope| {
+            scope.completeness = match unreadable {
+                0 => Completeness::Whole,
+                _ => Completeness::Wanting,
+            };
+            scope.listed = Some(version.clone());
             scope.counts.lists += 1;
             scope.version = Some(version.clone());
             scope.last_contact = Some(Instant::now());
@@ -353,8 +379,10 @@ impl Reporter {
         self.update(|scope| {
             scope.counts.events += 1;
             scope.last_contact = Some(Instant::now());
-            if let Some(version) = version {
-                scope.version = Some(version.clone());
+            // An event that is sent again does not move the version back.
+            let older = |held: &ResourceVersion| version.is_some_and(|version| version.is_older_than(held));
+            if version.is_some() && !scope.version.as_ref().is_some_and(older) {
+                scope.version = version.cloned();
             }
         });
     }
@@ -402,10 +430,45 @@ impl Reporter {
             scope.counts.undecodable += 1;
             if object.key.is_none() {
                 scope.counts.unreadable += 1;
+                scope.completeness = Completeness::Wanting;
             }
             scope.last_undecodable = Some(object.clone());
         });
         self.board.announce();
+    }
+
+    /// Audits are on.
+    pub(crate) fn expect_audits(&self) {
+        self.update(|scope| scope.audit = Some(AuditStatus::default()));
+    }
+
+    /// Why an audit of a cache at this version would say nothing, if that is known without asking the server.
+    pub(crate) fn audit_hindrance(&self, version: &ResourceVersion) -> Option<AuditSkipped> {
+        let scopes = self.board.scopes.lock();
+        let scope = scopes.iter().find(|scope| scope.scope == self.scope)?;
+        let is_outdated = scope
+            .listed
+            .as_ref()
+            .is_none_or(|listed| version.is_older_than(listed));
+        if !matches!(scope.state, State::Live) || is_outdated {
+            return Some(AuditSkipped::NotLive);
+        }
+        (scope.completeness == Completeness::Wanting).then_some(AuditSkipped::Unreadable)
+    }
+
+    /// An audit of this scope is done.
+    pub(crate) fn audited(&self, report: &AuditReport) {
+        report.log();
+        self.update(|scope| scope.audit.get_or_insert_default().count(report));
+        self.board.announce();
+    }
+
+    pub(crate) fn resource(&self) -> &str {
+        self.board.resource()
+    }
+
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     pub(crate) fn rewound(&self, from: &ResourceVersion, to: &ResourceVersion) {

@@ -63,6 +63,10 @@ pub use informer_core::{
     SharedInformer, SharedInformerBuilder, ShutdownTimeout, Snapshot, SourceError, StartError, State,
     StatusWatch, UpdateCause, WaitError, WatchErrorHandler, WatchListVerdict,
 };
+pub use informer_core::{
+    AuditHandler, AuditMismatch, AuditOptions, AuditOutcome, AuditReport, AuditSkipped, AuditStatus,
+    Differences,
+};
 pub use informer_core::{client, delta, source, store};
 pub use listers::{Lister, NamespaceLister};
 

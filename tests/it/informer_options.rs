@@ -142,13 +142,11 @@ async fn what_cannot_work_is_refused_when_it_is_built() {
     let nodes = SharedInformer::<Node>::builder(server.client()).namespace("web");
     assert!(matches!(refused(nodes), BuildError::ClusterScoped(resource) if resource == "nodes"));
     let broken = refused(maps().labels("tier in (front"));
-    let BuildError::Source(KubeSourceError::ListOptions(ListOptionsError::BrokenSelector {
-        selector, ..
-    })) = &broken
+    let BuildError::Source(KubeSourceError::ListOptions(ListOptionsError::LabelSelector(error))) = &broken
     else {
         panic!("{broken:?}");
     };
-    assert_eq!(selector, "tier in (front");
+    assert_eq!((error.text(), error.offset()), ("tier in (front", 14));
     assert!(matches!(
         refused(maps().fields("spec.nodeName")),
         BuildError::Source(_)

@@ -14,12 +14,13 @@ use tokio_util::task::TaskTracker;
 
 use super::lifecycle::{Life, Parts};
 use super::{BuildError, Shared, SharedInformer};
+use crate::audit::{AuditOptions, Auditor, CacheOf, IdentitiesOf};
 use crate::controller::{Controller, Wiring};
 use crate::delta::{DeltaFifo, QueueOptions, Transform};
 use crate::handler::HandlerOptions;
 use crate::object::{AnyObject, Object};
 use crate::processor::Processor;
-use crate::reflector::{InitialState, Reflector, ReflectorConfig};
+use crate::reflector::{InitialState, Reflector, ReflectorConfig, Relist};
 use crate::scope::Scope;
 use crate::source::{
     self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
@@ -83,6 +84,7 @@ pub struct SharedInformerBuilder<K: Object> {
     resync: Option<Duration>,
     transform: Option<Transform<K>>,
     on_watch_error: Option<WatchErrorHandler>,
+    audit: Option<AuditOptions>,
     handler_defaults: HandlerOptions,
     indexes: Vec<AddIndex<K>>,
     runtime: Option<Handle>,
@@ -132,6 +134,7 @@ impl<K: Object> SharedInformerBuilder<K> {
             resync: None,
             transform: None,
             on_watch_error: None,
+            audit: None,
             handler_defaults: HandlerOptions::default(),
             indexes: Vec::new(),
             runtime: None,
@@ -259,6 +262,19 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
+    /// Compares the cache with the server every so often, and heals it if it is wrong: see [`AuditOptions`], also for the cost.
+    /// Default: never.
+    pub fn audit(mut self, options: AuditOptions) -> Self {
+        self.audit = Some(options);
+        self
+    }
+
+    /// Never compares the cache with the server: the default, for where an earlier choice is to be taken back.
+    pub fn no_audit(mut self) -> Self {
+        self.audit = None;
+        self
+    }
+
     /// Whether objects keep their `managedFields`. Default: they are dropped while decoding.
     pub fn managed_fields(mut self, managed_fields: ManagedFields) -> Self {
         self.options.managed_fields = managed_fields;
@@ -323,12 +339,32 @@ impl<K: Object> SharedInformerBuilder<K> {
         let synced = Latch::new();
         let commits = watch::Sender::new(0);
         let resync_queue = senders.first().cloned().ok_or(BuildError::NoSource)?;
+        let mut auditors = Vec::new();
         let reflectors = sources
             .into_iter()
             .zip(senders.drain(..))
             .map(|(source, queue)| {
                 let reporter = board.reporter(queue.scope());
-                Reflector::new(source, queue, self.reflector.clone(), reporter)
+                let relist = match &self.audit {
+                    Some(_) => Relist::on_request(),
+                    None => Relist::Never,
+                };
+                if let Some(options) = &self.audit {
+                    let (scope, relist) = (queue.scope().clone(), relist.clone());
+                    auditors.push(Auditor::new(
+                        options.clone(),
+                        Box::new(IdentitiesOf(source.clone())),
+                        Box::new(CacheOf {
+                            indexer: indexer.clone(),
+                            scope,
+                        }),
+                        reporter.clone(),
+                        Box::new(move || relist.ask()),
+                        self.offload,
+                        self.reflector.seed,
+                    ));
+                }
+                Reflector::new(source, queue, self.reflector.clone(), reporter, relist)
             })
             .collect();
         let wiring = Wiring {
@@ -341,6 +377,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         let controller = Controller::new(receiver, writer, &scopes, wiring);
         let parts = Parts {
             reflectors,
+            auditors,
             controller,
             resync_queue,
             handlers: Vec::new(),
@@ -361,7 +398,6 @@ impl<K: Object> SharedInformerBuilder<K> {
             }),
         })
     }
-
 }
 
 fn sources<K: Object>(

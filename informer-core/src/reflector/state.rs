@@ -92,6 +92,8 @@ pub(super) enum EndReason {
     UnreadableDelete,
     /// A bookmark was older than what was already seen: the server's history was rewound under the watch.
     WentBack,
+    /// Somebody found the cache wrong and asked for a new list.
+    Doubted,
 }
 
 /// How a list ended that brought no state.
@@ -362,6 +364,15 @@ impl Memory {
                 let error =
                     SourceError::Protocol("an object was deleted and its name cannot be read".to_owned());
                 self.again(error)
+            }
+            EndReason::Doubted => {
+                // Not just any state as new as the one that is doubted: the server's own cache may be what is wrong.
+                self.continuity = Continuity::Lost;
+                Next {
+                    phase: self.start(),
+                    pause: Pause::None,
+                    report: None,
+                }
             }
             EndReason::WentBack => {
                 self.continuity = Continuity::Lost;

@@ -66,7 +66,12 @@ impl<K: Object> Reflector<K> {
         let opened = Instant::now();
         let mut events = 0;
         let reason = loop {
-            match timeout_at(deadline, stream.next()).await {
+            let next = tokio::select! {
+                biased;
+                () = self.relist.asked() => break EndReason::Doubted,
+                next = timeout_at(deadline, stream.next()) => next,
+            };
+            match next {
                 Ok(Some(Ok(event))) => {
                     events += 1;
                     if !matches!(event, WatchEvent::Added(_)) {
