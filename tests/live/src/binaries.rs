@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub use self::build::{BuildProgress, build};
+pub use self::build::{BuildProgress, build, target};
 
 /// The release of Kubernetes that is built where there are no binaries.
 pub const KUBERNETES_VERSION: &str = "1.37.1";

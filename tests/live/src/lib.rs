@@ -6,5 +6,5 @@
 mod binaries;
 mod cluster;
 
-pub use binaries::{Binaries, BinariesError, BuildProgress, EtcdVersion, KUBERNETES_VERSION, build};
+pub use binaries::{Binaries, BinariesError, BuildProgress, EtcdVersion, KUBERNETES_VERSION, build, target};
 pub use cluster::{ADMIN, Cluster, ClusterError, ClusterOptions, WatchList};

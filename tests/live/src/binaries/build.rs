@@ -76,7 +76,7 @@ pub(super) fn folder() -> PathBuf {
 }
 
 /// Cargo's target folder: the one this very program was built in.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     // Cargo marks its target folder as a cache.
     let built_in = program
