@@ -63,3 +63,6 @@ pub use status::{
 };
 pub use store::{Freshness, Index, IndexDefinition, Indexer, Snapshot};
 pub use sync::Offload;
+#[cfg(feature = "__simulation")]
+#[doc(hidden)]
+pub use sync::simulation;

@@ -19,6 +19,7 @@ use crate::mutant;
 use crate::object::Object;
 use crate::source::{ListWatch, SourceError};
 use crate::status::{Reporter, State};
+use crate::sync::simulation;
 
 pub use backoff::BackoffConfig;
 use backoff::{Backoff, scale};
@@ -121,6 +122,7 @@ impl<K: Object> Reflector<K> {
     pub(crate) async fn run(&mut self) {
         let mut phase = self.memory.start();
         loop {
+            let before = phase.name();
             let step = match phase {
                 Phase::WatchList { from } => self.watch_list(from).await,
                 Phase::List { from } => self.list(from).await,
@@ -141,6 +143,8 @@ impl<K: Object> Reflector<K> {
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
             }
+            simulation::transition("reflector", before, next.name());
+            simulation::yield_point().await;
             phase = next;
         }
     }

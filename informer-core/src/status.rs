@@ -15,7 +15,7 @@ use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{SourceError, Undecodable};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, simulation};
 
 pub use audit::{AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Differences};
 
@@ -59,6 +59,19 @@ pub enum State {
 }
 
 impl State {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::NotStarted => "NotStarted",
+            Self::Listing { .. } => "Listing",
+            Self::Live => "Live",
+            Self::Stalled => "Stalled",
+            Self::BackingOff { .. } => "BackingOff",
+            Self::Forbidden { .. } => "Forbidden",
+            Self::NotFound { .. } => "NotFound",
+            Self::Stopped => "Stopped",
+        }
+    }
+
     /// How far this is from well: what the state of several scopes together is judged by.
     fn severity(&self) -> u8 {
         match self {
@@ -300,6 +313,7 @@ impl ScopeStatus {
     fn set(&mut self, state: State) {
         if std::mem::discriminant(&self.state) != std::mem::discriminant(&state) {
             self.since = Instant::now();
+            simulation::transition("informer", self.state.name(), state.name());
         }
         self.state = state;
     }

@@ -33,6 +33,15 @@ pub enum BufferMode {
     Folding,
 }
 
+impl BufferMode {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "Exact",
+            Self::Folding => "Folding",
+        }
+    }
+}
+
 /// A queue of events with a limit.
 ///
 /// While nothing is folded, everything goes through `exact`. Past the limit new events go into `folded`, which holds

@@ -31,6 +31,26 @@ pub(super) enum Phase {
     Watch { from: ResourceVersion },
 }
 
+impl Phase {
+    /// What is asked for, and from where.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::WatchList {
+                from: WatchListFrom::MostRecent,
+            } => "WatchList(newest)",
+            Self::WatchList { .. } => "WatchList(not older)",
+            Self::List {
+                from: ListFrom::MostRecent,
+            } => "List(newest)",
+            Self::List {
+                from: ListFrom::AnyCached,
+            } => "List(any)",
+            Self::List { .. } => "List(not older)",
+            Self::Watch { .. } => "Watch",
+        }
+    }
+}
+
 /// The next request, the wait before it, and what to report meanwhile.
 #[derive(Debug)]
 pub(super) struct Next {
