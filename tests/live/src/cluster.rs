@@ -75,6 +75,17 @@ pub enum WatchList {
     Off,
 }
 
+/// A service account that is in the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceAccount {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID, which the server compares.
+    pub uid: String,
+}
+
 /// A kube-apiserver and its etcd, both on 127.0.0.1, with RBAC on and data of their own.
 ///
 /// They end with this value; and if this process ends without dropping it, be it by `kill -9`, a watchman ends them and
@@ -169,6 +180,11 @@ impl Cluster {
     /// What such a client is made from, to be changed before it is: another address, say, with a proxy behind it.
     pub fn config_as(&self, user: &str) -> Result<kube::Config, ClusterError> {
         self.access.config(user, &self.url())
+    }
+
+    /// A token of a service account that expires when `lifetime` has passed.
+    pub fn service_account_token(&self, account: &ServiceAccount, lifetime: Duration) -> String {
+        self.access.service_account_token(account, lifetime)
     }
 
     /// The path of a kubeconfig of the admin. It is there as long as the cluster is.

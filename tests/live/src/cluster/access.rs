@@ -4,19 +4,25 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_URL};
 use rand::RngExt as _;
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::json;
 
-use super::{ADMIN, ClusterError};
+use super::{ADMIN, ClusterError, ServiceAccount};
 
 /// The group whose members may do anything, by a rule that no RBAC object can take away.
 const ALL_RIGHTS: &str = "system:masters";
+
+/// Who issues, and who accepts, the tokens of service accounts.
+const ISSUER: &str = "https://kubernetes.default.svc";
 
 /// Everything secret of one cluster. Made afresh for each, and kept in files that only this user can read.
 pub(super) struct Access {
@@ -25,21 +31,24 @@ pub(super) struct Access {
     authority: Certificate,
     /// By user.
     tokens: BTreeMap<String, String>,
+    /// Signs the tokens of service accounts.
+    service_accounts: KeyPair,
 }
 
 impl Access {
     /// Makes certificates, keys and tokens, and writes them where the flags of [`flags`](Self::flags) point.
     pub(super) fn new(folder: &Path, users: &[String]) -> Result<Self, ClusterError> {
         let (authority, certificate, key) = certificates()?;
-        let service_accounts = KeyPair::generate()?;
         let names = users.iter().map(String::as_str).chain([ADMIN]);
         let access = Self {
             folder: folder.to_owned(),
             authority,
             tokens: names.map(|user| (user.to_owned(), new_token())).collect(),
+            service_accounts: KeyPair::generate()?,
         };
         access.write("server.crt", &certificate)?;
         access.write("server.key", &key)?;
+        let service_accounts = &access.service_accounts;
         access.write("service-accounts.key", &service_accounts.serialize_pem())?;
         access.write("service-accounts.pub", &service_accounts.public_key_pem())?;
         access.write("tokens.csv", &access.token_file())?;
@@ -55,7 +64,7 @@ impl Access {
             file("tls-private-key-file", "server.key"),
             file("service-account-key-file", "service-accounts.pub"),
             file("service-account-signing-key-file", "service-accounts.key"),
-            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            format!("--service-account-issuer={ISSUER}"),
             file("token-auth-file", "tokens.csv"),
             "--authorization-mode=RBAC".to_owned(),
         ]
@@ -90,6 +99,27 @@ impl Access {
     fn token(&self, user: &str) -> Result<&str, ClusterError> {
         let token = self.tokens.get(user).map(String::as_str);
         token.ok_or_else(|| ClusterError::NoSuchUser(user.to_owned()))
+    }
+
+    /// A token of a service account that is good for so long from now on. The server's own are good for ten minutes at least.
+    pub(super) fn service_account_token(&self, account: &ServiceAccount, lifetime: Duration) -> String {
+        let now = SystemTime::now();
+        let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let ServiceAccount { namespace, name, uid } = account;
+        let header = json!({"alg": "ES256", "typ": "JWT"});
+        let claims = json!({
+            "iss": ISSUER,
+            "aud": [ISSUER],
+            "iat": seconds(now),
+            "nbf": seconds(now),
+            "exp": seconds(now + lifetime),
+            "sub": format!("system:serviceaccount:{namespace}:{name}"),
+            "kubernetes.io": {"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}},
+        });
+        let [header, claims] = [header, claims].map(|part| BASE64_URL.encode(part.to_string()));
+        let signed = format!("{header}.{claims}");
+        let signature = BASE64_URL.encode(sign(&self.service_accounts, signed.as_bytes()));
+        format!("{signed}.{signature}")
     }
 
     /// One line each: token, user, user id, groups.
@@ -137,6 +167,15 @@ fn certificates() -> Result<(Certificate, String, String), ClusterError> {
         server_certificate.pem(),
         server_key.serialize_pem(),
     ))
+}
+
+/// Signs as ES256 wants it: both numbers in full length, one after the other.
+fn sign(key: &KeyPair, text: &[u8]) -> Vec<u8> {
+    let random = SystemRandom::new();
+    let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key.serialize_der(), &random)
+        .expect("keys are made for this curve by default");
+    let signature = key.sign(&random, text).expect("the system has random numbers");
+    signature.as_ref().to_vec()
 }
 
 /// 128 random bits.
