@@ -161,8 +161,6 @@ impl Auditor {
         cache: Box<dyn Cached>,
         reporter: Reporter,
         heal: Box<dyn Fn() + Send + Sync>,
-        offload: Offload,
-        seed: Option<u64>,
     ) -> Self {
         reporter.expect_audits();
         Self {
@@ -171,12 +169,23 @@ impl Auditor {
             cache,
             reporter,
             heal,
-            offload,
-            random: match seed {
-                Some(seed) => SmallRng::seed_from_u64(seed),
-                None => SmallRng::from_rng(&mut rand::rng()),
-            },
+            offload: Offload::default(),
+            random: SmallRng::from_rng(&mut rand::rng()),
         }
+    }
+
+    /// Sets where large comparisons are finished.
+    pub(crate) fn offload(mut self, offload: Offload) -> Self {
+        self.offload = offload;
+        self
+    }
+
+    /// Fixes all randomness, for tests that must repeat.
+    pub(crate) fn seed(mut self, seed: Option<u64>) -> Self {
+        if let Some(seed) = seed {
+            self.random = SmallRng::seed_from_u64(seed);
+        }
+        self
     }
 
     /// Runs for ever, from when the cache is complete.

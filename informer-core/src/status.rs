@@ -451,32 +451,6 @@ impl Reporter {
         self.board.announce();
     }
 
-    /// Audits are on.
-    pub(crate) fn expect_audits(&self) {
-        self.update(|scope| scope.audit = Some(AuditStatus::default()));
-    }
-
-    /// Why an audit of a cache at this version would say nothing, if that is known without asking the server.
-    pub(crate) fn audit_hindrance(&self, version: &ResourceVersion) -> Option<AuditSkipped> {
-        let scopes = self.board.scopes.lock();
-        let scope = scopes.iter().find(|scope| scope.scope == self.scope)?;
-        let is_outdated = scope
-            .listed
-            .as_ref()
-            .is_none_or(|listed| version.is_older_than(listed));
-        if !matches!(scope.state, State::Live) || is_outdated {
-            return Some(AuditSkipped::NotLive);
-        }
-        (scope.completeness == Completeness::Wanting).then_some(AuditSkipped::Unreadable)
-    }
-
-    /// An audit of this scope is done.
-    pub(crate) fn audited(&self, report: &AuditReport) {
-        report.log();
-        self.update(|scope| scope.audit.get_or_insert_default().count(report));
-        self.board.announce();
-    }
-
     pub(crate) fn resource(&self) -> &str {
         self.board.resource()
     }

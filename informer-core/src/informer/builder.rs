@@ -26,7 +26,7 @@ use crate::source::{
     self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
     SourceError,
 };
-use crate::status::{Board, WatchErrorHandler};
+use crate::status::{Board, Reporter, WatchErrorHandler};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex, Offload};
 
@@ -346,24 +346,14 @@ impl<K: Object> SharedInformerBuilder<K> {
             .map(|(source, queue)| {
                 let reporter = board.reporter(queue.scope());
                 let relist = match &self.audit {
-                    Some(_) => Relist::on_request(),
+                    Some(options) => {
+                        let relist = Relist::on_request();
+                        let auditor = auditor(options, &source, &indexer, &reporter, &relist);
+                        auditors.push(auditor.offload(self.offload).seed(self.reflector.seed));
+                        relist
+                    }
                     None => Relist::Never,
                 };
-                if let Some(options) = &self.audit {
-                    let (scope, relist) = (queue.scope().clone(), relist.clone());
-                    auditors.push(Auditor::new(
-                        options.clone(),
-                        Box::new(IdentitiesOf(source.clone())),
-                        Box::new(CacheOf {
-                            indexer: indexer.clone(),
-                            scope,
-                        }),
-                        reporter.clone(),
-                        Box::new(move || relist.ask()),
-                        self.offload,
-                        self.reflector.seed,
-                    ));
-                }
                 Reflector::new(source, queue, self.reflector.clone(), reporter, relist)
             })
             .collect();
@@ -420,6 +410,25 @@ fn sources<K: Object>(
         sources.push(source);
     }
     Ok(sources)
+}
+
+/// What audits one scope, and asks its reflector to list again.
+fn auditor<K: Object>(
+    options: &AuditOptions,
+    source: &Arc<dyn ListWatch<K>>,
+    indexer: &Indexer<K>,
+    reporter: &Reporter,
+    relist: &Relist,
+) -> Auditor {
+    let (indexer, scope) = (indexer.clone(), reporter.scope().clone());
+    let relist = relist.clone();
+    Auditor::new(
+        options.clone(),
+        Box::new(IdentitiesOf(source.clone())),
+        Box::new(CacheOf { indexer, scope }),
+        reporter.clone(),
+        Box::new(move || relist.ask()),
+    )
 }
 
 /// Whether the kind is known to live outside namespaces. One that is known at run time only says nothing.

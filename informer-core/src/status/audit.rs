@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::{Completeness, Reporter, State};
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
@@ -183,8 +184,8 @@ pub enum AuditSkipped {
     NotLive,
     /// An object came whose name cannot be read, so that the cache is known to be incomplete until a list can be read in full.
     Unreadable,
-    /// The server no longer has the state at that version: it was compacted away. It has not been without bookmarks for long, or
-    /// the list took longer than the server keeps history.
+    /// The server no longer has the state at that version: the cache heard nothing for longer than the server keeps its history, not
+    /// even a bookmark, or the list took that long.
     Expired(SourceError),
     /// The server asks for fewer requests (429). The next audits come later.
     Busy(SourceError),
@@ -253,6 +254,34 @@ impl fmt::Display for AuditSkipped {
             }
             Self::Failed(error) => write!(f, "the list failed: {error}"),
         }
+    }
+}
+
+impl Reporter {
+    /// Audits are on.
+    pub(crate) fn expect_audits(&self) {
+        self.update(|scope| scope.audit = Some(AuditStatus::default()));
+    }
+
+    /// Why an audit of a cache at this version would say nothing, if that is known without asking the server.
+    pub(crate) fn audit_hindrance(&self, version: &ResourceVersion) -> Option<AuditSkipped> {
+        let scopes = self.board.scopes.lock();
+        let scope = scopes.iter().find(|scope| scope.scope == self.scope)?;
+        let is_outdated = scope
+            .listed
+            .as_ref()
+            .is_none_or(|listed| version.is_older_than(listed));
+        if !matches!(scope.state, State::Live) || is_outdated {
+            return Some(AuditSkipped::NotLive);
+        }
+        (scope.completeness == Completeness::Wanting).then_some(AuditSkipped::Unreadable)
+    }
+
+    /// An audit of this scope is done.
+    pub(crate) fn audited(&self, report: &AuditReport) {
+        report.log();
+        self.update(|scope| scope.audit.get_or_insert_default().count(report));
+        self.board.announce();
     }
 }
 

@@ -24,6 +24,11 @@ pub(crate) const PERIOD: Duration = Duration::from_secs(60);
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
+/// An informer over the ConfigMaps of a server, to be built.
+pub(crate) fn maps(server: &ApiServer) -> SharedInformerBuilder<ConfigMap> {
+    SharedInformer::builder(server.client())
+}
+
 /// Reports of audits, as `on_audit` brings them.
 pub(crate) struct Reports(tokio::sync::Mutex<mpsc::UnboundedReceiver<AuditReport>>);
 
