@@ -164,7 +164,7 @@ fn add_handler(random: &mut SmallRng, informer: usize) -> Action {
         9 => HandlerKind::AsyncPanicking(random.random_range(1..6)),
         _ => HandlerKind::Stream,
     };
-    let handler = HandlerPlan {
+    let mut handler = HandlerPlan {
         kind,
         buffer: pick(random, [None, Some(1), Some(2), Some(8)]),
         overflow: pick(
@@ -179,6 +179,11 @@ fn add_handler(random: &mut SmallRng, informer: usize) -> Action {
         ),
         resync: pick(random, [None, None, Some(0), Some(10)]),
     };
+    // A slow handler that is told everything again every few seconds, and keeps every event, never comes to an end.
+    let keeps_all = handler.overflow != Overflow::Coalesce || handler.buffer.is_none();
+    if keeps_all && matches!(kind, HandlerKind::Slow(_)) {
+        handler.resync = Some(0);
+    }
     Action::AddHandler { informer, handler }
 }
 

@@ -204,10 +204,6 @@ impl Stage {
             return None;
         }
         let name = listening.story.name();
-        let status = listening.story.registration()?.status();
-        if status.depth > 0 {
-            return Some(format!("{} events wait for {name}", status.depth));
-        }
         let known = listening.story.known();
         if known.len() != snapshot.len() {
             return Some(format!(
