@@ -50,19 +50,23 @@ fn of_event<K: Object>(event: ListEvent<K>) -> IdentityEvent {
     }
 }
 
-/// Reads the body of a list, with the limits of the source's other lists. Nothing but names and versions is decoded.
-pub(super) fn read<K>(reader: BodyReader, settings: &BodySettings<K>) -> IdentityStream {
-    let settings = BodySettings {
+/// Reads the body of a list. Nothing but names and versions is decoded, so that this is compiled once, not for each kind.
+pub(super) fn read(reader: BodyReader, settings: BodySettings<Bare>) -> IdentityStream {
+    of_list(list_body::stream(reader, Arc::new(settings)))
+}
+
+/// The limits of a source's other lists.
+pub(super) fn settings<K>(of: &BodySettings<K>) -> BodySettings<Bare> {
+    BodySettings {
         decoder: Arc::new(NamesOnly),
-        decode_on: settings.decode_on,
-        max_object_bytes: settings.max_object_bytes,
-        list_idle_limit: settings.list_idle_limit,
-    };
-    of_list(list_body::stream::<Bare>(reader, Arc::new(settings)))
+        decode_on: of.decode_on,
+        max_object_bytes: of.max_object_bytes,
+        list_idle_limit: of.list_idle_limit,
+    }
 }
 
 /// An object of any kind, without contents.
-type Bare = PartialObjectMeta<DynamicObject>;
+pub(super) type Bare = PartialObjectMeta<DynamicObject>;
 
 /// Decodes what says which object it is; labels, annotations and all else are passed over.
 struct NamesOnly;

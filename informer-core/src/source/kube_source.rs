@@ -209,7 +209,7 @@ impl<K: Object> ListWatch<K> for KubeSource<K> {
         Box::pin(async move {
             let request = self.endpoint.list_as(Representation::MetadataOnly, &request)?;
             let reader = answer::send(&self.client, request, self.answer_deadline).await?;
-            Ok(identities::read(reader, &self.bodies))
+            Ok(identities::read(reader, identities::settings(&self.bodies)))
         })
     }
 

@@ -167,3 +167,54 @@ async fn a_source_that_knows_no_identities_is_audited_by_its_lists() {
     assert_eq!(rig.store().await, ["a@3"]);
     rig.informer.shutdown().await;
 }
+
+/// The list that a mismatch asks for is not made twice: one that begins for another reason will do.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_begins_anyway_is_all_the_healing_there_is() {
+    let options = AuditOptions::every(PERIOD);
+    let mut rig = Rig::with(scripted::config(InitialState::List), |builder| {
+        builder.audit(options)
+    });
+    rig.server.list().await.page("5", &["a@3", "b@5"]);
+    let watch = rig.server.watch().await.open();
+    let audit = rig.server.list().await;
+    drop(watch);
+    let resumed = rig.server.watch().await;
+    audit.page("5", &["a@3"]);
+    assert_eq!(rig.scope().await.audit.unwrap().mismatches, 1);
+
+    // There is no watch to end, so the request waits; then the server itself makes a list necessary.
+    resumed.fail(scripted::expired());
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list >=5");
+    list.page("9", &["a@3"]);
+    let watch = rig.server.watch().await.open();
+    assert_eq!(rig.store().await, ["a@3"]);
+    rig.server.is_left_alone_for(PERIOD / 2).await;
+    assert!(watch.is_read());
+    rig.informer.shutdown().await;
+}
+
+/// A request that finds no watch to end is kept for the next one.
+#[tokio::test(start_paused = true)]
+async fn a_mismatch_found_while_a_watch_is_opened_is_healed_when_it_is() {
+    let options = AuditOptions::every(PERIOD);
+    let mut rig = Rig::with(scripted::config(InitialState::List), |builder| {
+        builder.audit(options)
+    });
+    rig.server.list().await.page("5", &["a@3", "b@5"]);
+    let watch = rig.server.watch().await.open();
+    let audit = rig.server.list().await;
+    drop(watch);
+    let resumed = rig.server.watch().await;
+    audit.page("5", &["a@3"]);
+    assert_eq!(rig.scope().await.audit.unwrap().mismatches, 1);
+
+    let _watch = resumed.open();
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list newest limit 500");
+    list.page("9", &["a@3"]);
+    let _watch = rig.server.watch().await.open();
+    assert_eq!(rig.store().await, ["a@3"]);
+    rig.informer.shutdown().await;
+}
