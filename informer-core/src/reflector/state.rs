@@ -151,7 +151,7 @@ enum Continuity {
     Lost,
 }
 
-/// Whether the last list could be read in full.
+/// Whether the last list, and all that came since, could be read in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
     Whole,
@@ -254,6 +254,12 @@ impl Memory {
         }
     }
 
+    /// Something in a watch could not be read, not even its name: what it was is found by the next list, at the latest when the
+    /// watch ends.
+    pub(super) fn missed_something(&mut self) {
+        self.coverage = Coverage::Partial;
+    }
+
     /// The whole state was read.
     pub(super) fn listed(&mut self, version: ResourceVersion, coverage: Coverage) {
         self.last = Some(version);
@@ -354,7 +360,8 @@ impl Memory {
         let from = self.last.clone().unwrap_or(from);
         let resume = match self.coverage {
             Coverage::Whole => Phase::Watch { from },
-            // What was deleted before that list is still in the cache; a list that can be read takes it out.
+            // What was deleted before that list, or could not be read since, is not right in the cache; a list that can be read
+            // makes it so.
             Coverage::Partial => self.start(),
         };
         if events > 0 {

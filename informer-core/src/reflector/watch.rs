@@ -138,6 +138,9 @@ impl<K: Object> Reflector<K> {
                 if object.key.is_none() && change == ObjectChange::Deleted {
                     return Ok(Flow::End(EndReason::UnreadableDelete));
                 }
+                if object.key.is_none() {
+                    self.memory.missed_something();
+                }
                 let version = object.version.clone();
                 self.queue.undecodable(change, object).await?;
                 version
