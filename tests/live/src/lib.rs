@@ -5,8 +5,10 @@
 
 mod binaries;
 mod cluster;
+mod proxy;
 mod story;
 
 pub use binaries::{Binaries, BinariesError, BuildProgress, EtcdVersion, KUBERNETES_VERSION, build, target};
 pub use cluster::{ADMIN, Cluster, ClusterError, ClusterOptions, ServiceAccount, WatchList};
+pub use proxy::{FaultKind, FaultProfile, FaultProxy, Injected, Upstream};
 pub use story::{Story, version_of};
