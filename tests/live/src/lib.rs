@@ -5,10 +5,14 @@
 
 mod binaries;
 mod cluster;
+mod differential;
+mod oracle;
 mod proxy;
 mod story;
 
 pub use binaries::{Binaries, BinariesError, BuildProgress, EtcdVersion, KUBERNETES_VERSION, build, target};
 pub use cluster::{ADMIN, Cluster, ClusterError, ClusterOptions, ServiceAccount, WatchList};
+pub use differential::{Account, Deviation, Differences, Reason, Side, Telling, compare, judge};
+pub use oracle::{History, Oracle, Presence, Revision, TellingVerb, Told};
 pub use proxy::{FaultKind, FaultProfile, FaultProxy, Injected, Upstream};
 pub use story::{Story, version_of};

@@ -196,6 +196,7 @@ async fn an_informer_comes_back_after_refusals() {
         FaultKind::TooManyRequests,
         FaultKind::InternalError,
         FaultKind::Unavailable,
+        FaultKind::Expired,
     ] {
         check(kind).await;
     }

@@ -118,9 +118,11 @@ pub(super) async fn exchange(client: &mut BufReader<TcpStream>, shared: &Shared)
 }
 
 fn verb(target: &str) -> Verb {
-    match target.contains("watch=true") || target.contains("watch=1") {
-        true => Verb::Watch,
-        false => Verb::Other,
+    let is_watch = target.contains("watch=true") || target.contains("watch=1");
+    match (is_watch, target.contains("sendInitialEvents=true")) {
+        (true, false) => Verb::Watch,
+        (true, true) => Verb::WatchList,
+        (false, _) => Verb::Other,
     }
 }
 

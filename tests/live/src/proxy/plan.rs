@@ -31,13 +31,15 @@ pub enum FaultKind {
     InternalError,
     /// The answer is 503 with a `Retry-After`.
     Unavailable,
+    /// A watch is answered with 410, as if the server had forgotten the version it asks for: the client must read everything again.
+    Expired,
     /// The request goes to the second server, which may lag behind.
     Stale,
 }
 
 impl FaultKind {
     /// Every kind there is.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::CutObject,
         Self::CutChunk,
         Self::CutGzip,
@@ -48,6 +50,7 @@ impl FaultKind {
         Self::TooManyRequests,
         Self::InternalError,
         Self::Unavailable,
+        Self::Expired,
         Self::Stale,
     ];
 }
@@ -65,6 +68,7 @@ impl fmt::Display for FaultKind {
             Self::TooManyRequests => "429",
             Self::InternalError => "500",
             Self::Unavailable => "503",
+            Self::Expired => "410",
             Self::Stale => "stale server",
         })
     }
@@ -115,7 +119,10 @@ impl FaultProfile {
 /// What a request asks for, as far as faults care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
+    /// A watch that goes on from a version.
     Watch,
+    /// A watch that begins with the whole state.
+    WatchList,
     Other,
 }
 
@@ -173,7 +180,7 @@ impl Plan {
         }
     }
 
-    /// The fate of the next request. Only a watch has events that could come twice; of other answers, nothing does.
+    /// The fate of the next request. What only a watch can meet, other requests are spared.
     pub(super) fn draw(&mut self, verb: Verb) -> Fate {
         let Self { random, profile } = self;
         if profile.kinds.is_empty() || !random.random_bool(profile.probability.clamp(0.0, 1.0)) {
@@ -194,7 +201,7 @@ impl Plan {
             FaultKind::CutObject => body(Harm::CutObject),
             FaultKind::CutChunk => body(Harm::CutChunk),
             FaultKind::CutGzip => body(Harm::CutGzip),
-            FaultKind::Duplicate if verb == Verb::Watch => body(Harm::Duplicate),
+            FaultKind::Duplicate if verb != Verb::Other => body(Harm::Duplicate),
             FaultKind::Duplicate => Fate::Pass,
             FaultKind::Stall => body(Harm::Stall(draw_time(random, &profile.stall))),
             FaultKind::Reset if random.random_bool(0.3) => Fate::ResetAtOnce,
@@ -203,6 +210,8 @@ impl Plan {
             FaultKind::TooManyRequests => answer(429, "TooManyRequests"),
             FaultKind::InternalError => answer(500, "InternalError"),
             FaultKind::Unavailable => answer(503, "ServiceUnavailable"),
+            FaultKind::Expired if verb == Verb::Watch => answer(410, "Expired"),
+            FaultKind::Expired => Fate::Pass,
             FaultKind::Stale => Fate::Stale,
         }
     }

@@ -44,8 +44,6 @@ pub(crate) async fn shared() -> &'static Cluster {
     let start = async || {
         let mut options = options();
         options.users = USERS.map(str::to_owned).to_vec();
-        // Kinds that are not served by default are kinds, too.
-        options.flags = vec!["--runtime-config=api/all=true".to_owned()];
         Cluster::start(options).await.unwrap()
     };
     SHARED.get_or_init(start).await
