@@ -18,6 +18,7 @@
 //! Data flows one way: a [`ListWatch`](source::ListWatch) source, a reflector, the [`delta`] queue, a controller that commits to
 //! the [`store`], and handlers. ARCHITECTURE.md in the repository has the map.
 
+mod audit;
 pub mod client;
 mod controller;
 pub mod delta;
@@ -37,6 +38,7 @@ mod status;
 pub mod store;
 mod sync;
 
+pub use audit::{AuditHandler, AuditOptions};
 pub use handler::{
     AsyncEventHandler, Deleted, Event, EventHandler, Filtered, HandlerOptions, HandlerResync, Handlers,
     Origin, Overflow, UpdateCause,
@@ -55,6 +57,12 @@ pub use resource_version::ResourceVersion;
 pub use scope::Scope;
 pub use selector::{ParseSelectorError, Selector};
 pub use source::{ListOptions, ManagedFields, SourceError};
-pub use status::{Counts, LastError, ScopeStatus, State, WatchErrorHandler, WatchListVerdict};
+pub use status::{
+    AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Counts, Differences, LastError,
+    ScopeStatus, State, WatchErrorHandler, WatchListVerdict,
+};
 pub use store::{Freshness, Index, IndexDefinition, Indexer, Snapshot};
 pub use sync::Offload;
+#[cfg(feature = "__simulation")]
+#[doc(hidden)]
+pub use sync::simulation;

@@ -2,6 +2,7 @@
 
 mod backoff;
 mod list;
+mod relist;
 mod state;
 mod watch;
 mod watch_list;
@@ -18,9 +19,11 @@ use crate::mutant;
 use crate::object::Object;
 use crate::source::{ListWatch, SourceError};
 use crate::status::{Reporter, State};
+use crate::sync::simulation;
 
 pub use backoff::BackoffConfig;
 use backoff::{Backoff, scale};
+pub(crate) use relist::Relist;
 use state::{Memory, Next, Phase};
 
 /// The longest wait a server can ask for by `Retry-After`; a longer one is taken for this.
@@ -82,6 +85,7 @@ pub(crate) struct Reflector<K> {
     queue: DeltaSender<K>,
     config: ReflectorConfig,
     reporter: Reporter,
+    relist: Relist,
     memory: Memory,
     backoff: Backoff,
     random: SmallRng,
@@ -93,6 +97,7 @@ impl<K: Object> Reflector<K> {
         queue: DeltaSender<K>,
         config: ReflectorConfig,
         reporter: Reporter,
+        relist: Relist,
     ) -> Self {
         let mut random = match config.seed {
             Some(seed) => SmallRng::seed_from_u64(seed),
@@ -106,6 +111,7 @@ impl<K: Object> Reflector<K> {
             queue,
             config,
             reporter,
+            relist,
             memory,
             backoff,
             random,
@@ -116,6 +122,7 @@ impl<K: Object> Reflector<K> {
     pub(crate) async fn run(&mut self) {
         let mut phase = self.memory.start();
         loop {
+            let before = phase.name();
             let step = match phase {
                 Phase::WatchList { from } => self.watch_list(from).await,
                 Phase::List { from } => self.list(from).await,
@@ -136,6 +143,8 @@ impl<K: Object> Reflector<K> {
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
             }
+            simulation::transition("reflector", before, next.name());
+            simulation::yield_point().await;
             phase = next;
         }
     }

@@ -19,6 +19,7 @@ mod decode;
 mod event;
 mod frames;
 mod gzip;
+mod identities;
 mod json_path;
 mod kube_source;
 mod list_body;
@@ -36,6 +37,7 @@ pub mod fuzzing;
 mod tests;
 
 pub use decode::{Decode, DecodeError, DecodeOn, Identity, JsonDecoder};
+pub use identities::{IdentityEvent, IdentityStream};
 pub(crate) use kube_source::check_namespace;
 pub use kube_source::{KubeSource, KubeSourceError, KubeSourceOptions};
 pub use list_options::{ListOptions, ListOptionsError};
@@ -51,6 +53,17 @@ pub trait ListWatch<K>: Send + Sync + 'static {
     /// Asks for one page of a list. The stream yields the page's items and, somewhere, its metadata; it ends
     /// without an error only if the whole page was read.
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>>;
+
+    /// Asks for one page of a list of which only keys and versions are wanted: an audit compares them with the cache.
+    ///
+    /// The default asks for whole objects, by [`list`](Self::list): right for every source, and dearer than it needs to be where the
+    /// server can leave the contents out.
+    fn list_identities(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>>
+    where
+        K: Object,
+    {
+        Box::pin(async move { Ok(identities::of_list(self.list(request).await?)) })
+    }
 
     /// Asks for changes. The stream ends with `None` when the server closed it in good order.
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>>;

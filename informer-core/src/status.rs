@@ -1,5 +1,7 @@
 //! The one place every state change of an informer passes through, and what a user reads there.
 
+mod audit;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +15,9 @@ use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{SourceError, Undecodable};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, simulation};
+
+pub use audit::{AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Differences};
 
 /// What an informer is doing in one scope. Whether its cache has ever been complete is a different question:
 /// `has_synced`.
@@ -55,6 +59,19 @@ pub enum State {
 }
 
 impl State {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::NotStarted => "NotStarted",
+            Self::Listing { .. } => "Listing",
+            Self::Live => "Live",
+            Self::Stalled => "Stalled",
+            Self::BackingOff { .. } => "BackingOff",
+            Self::Forbidden { .. } => "Forbidden",
+            Self::NotFound { .. } => "NotFound",
+            Self::Stopped => "Stopped",
+        }
+    }
+
     /// How far this is from well: what the state of several scopes together is judged by.
     fn severity(&self) -> u8 {
         match self {
@@ -165,8 +182,22 @@ pub struct ScopeStatus {
     pub last_undecodable: Option<Undecodable>,
     /// How often what happened.
     pub counts: Counts,
+    /// What audits found; `None` if they are off.
+    pub audit: Option<AuditStatus>,
+    /// What is known to be wanting in the cache.
+    completeness: Completeness,
+    /// The version of the last list that was queued.
+    listed: Option<ResourceVersion>,
     /// Since when the server has refused us, in whichever words.
     refused_since: Option<Instant>,
+}
+
+/// Whether the cache can be complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Completeness {
+    Whole,
+    /// An object came whose name cannot be read, and no list since was without one.
+    Wanting,
 }
 
 /// Called with every failed list or watch, before the informer waits and tries again.
@@ -196,6 +227,9 @@ impl Board {
                 watch_list: WatchListVerdict::Unknown,
                 last_undecodable: None,
                 counts: Counts::default(),
+                audit: None,
+                completeness: Completeness::Whole,
+                listed: None,
                 refused_since: None,
             })
             .collect();
@@ -288,6 +322,7 @@ impl ScopeStatus {
         };
         if std::mem::discriminant(&self.state) != std::mem::discriminant(&state) {
             self.since = Instant::now();
+            simulation::transition("informer", self.state.name(), state.name());
         }
         self.state = state;
     }
@@ -336,9 +371,14 @@ impl Reporter {
         self.board.announce();
     }
 
-    /// A list is complete.
-    pub(crate) fn listed(&self, version: &ResourceVersion) {
+    /// A list is complete and queued; of so many of its objects not even the name could be read.
+    pub(crate) fn listed(&self, version: &ResourceVersion, unreadable: usize) {
         self.update(|scope| {
+            scope.completeness = match unreadable {
+                0 => Completeness::Whole,
+                _ => Completeness::Wanting,
+            };
+            scope.listed = Some(version.clone());
             scope.counts.lists += 1;
             scope.version = Some(version.clone());
             scope.last_contact = Some(Instant::now());
@@ -362,8 +402,10 @@ impl Reporter {
         self.update(|scope| {
             scope.counts.events += 1;
             scope.last_contact = Some(Instant::now());
-            if let Some(version) = version {
-                scope.version = Some(version.clone());
+            // An event that is sent again does not move the version back.
+            let older = |held: &ResourceVersion| version.is_some_and(|version| version.is_older_than(held));
+            if version.is_some() && !scope.version.as_ref().is_some_and(older) {
+                scope.version = version.cloned();
             }
         });
     }
@@ -411,10 +453,19 @@ impl Reporter {
             scope.counts.undecodable += 1;
             if object.key.is_none() {
                 scope.counts.unreadable += 1;
+                scope.completeness = Completeness::Wanting;
             }
             scope.last_undecodable = Some(object.clone());
         });
         self.board.announce();
+    }
+
+    pub(crate) fn resource(&self) -> &str {
+        self.board.resource()
+    }
+
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     pub(crate) fn rewound(&self, from: &ResourceVersion, to: &ResourceVersion) {

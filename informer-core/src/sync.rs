@@ -1,5 +1,7 @@
 //! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for.
 
+pub mod simulation;
+
 use tokio::sync::watch;
 
 /// A mutex whose guard is always handed out: a panic while it was held is the panicking code's problem, and every

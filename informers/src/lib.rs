@@ -301,6 +301,10 @@ pub use informer_core::{
     SourceError, StartError, State, StatusWatch, TransformAny, UpdateCause, WaitError, WatchErrorHandler,
     WatchListVerdict,
 };
+pub use informer_core::{
+    AuditHandler, AuditMismatch, AuditOptions, AuditOutcome, AuditReport, AuditSkipped, AuditStatus,
+    Differences,
+};
 pub use informer_core::{client, delta, selector, source, store};
 pub use listers::{ExpansionError, Lister, NamespaceLister, NotFound};
 

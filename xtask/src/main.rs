@@ -6,12 +6,15 @@
     reason = "a task talks to whoever runs it"
 )]
 
+mod apiserver;
 mod bloat;
 mod ci;
 mod codegen;
+mod e2e;
 mod libtest;
 mod mutants;
 mod process;
+mod sim;
 mod tidy;
 mod workspace;
 
@@ -25,12 +28,17 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
 tasks:
+  apiserver up        start a real kube-apiserver that stays, print the path of its kubeconfig (--watch-list off, --port N)
+  apiserver down      end it; `kubeconfig` prints the path again, `build` only finds or builds the programs
   bloat               fail if the typed layer has grown too large; time what it costs a small program to compile
   ci                  everything CI runs, in order, up to the first failure
   ci --quick          the part of it for the everyday loop: fmt, tidy, codegen, clippy, test
   codegen             write what is generated from the sources of k8s-openapi: the table of kinds and the typed layer
   codegen --check     fail if that would change anything, and say where
+  e2e [filter]        the tests against a real kube-apiserver, watch lists on and off (--watch-list on|off: one of them)
   mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must notice
+  sim [--seeds N]     simulate N seeds (1,000), or `--for 10m`; `--seed N` plays one and cuts it down if it fails
+  sim --mutants       break each guarantee on purpose; the simulation must notice within 1,000 seeds
   tidy                check the rules no compiler knows: first lines, module ranks, parity table, manifests
 ";
 
@@ -53,12 +61,20 @@ fn main() -> ExitCode {
 
 fn dispatch(arguments: &[&str]) -> Result<()> {
     match arguments {
+        [
+            "apiserver",
+            command @ ("build" | "up" | "down" | "kubeconfig"),
+            options @ ..,
+        ] => apiserver::run(&[&[*command], options].concat()),
         ["bloat"] => bloat::run(),
         ["ci"] => ci::run(ci::Selection::Everything),
         ["ci", "--quick"] => ci::run(ci::Selection::Quick),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
+        ["e2e", arguments @ ..] => e2e::run(arguments).map(|_| ()),
         ["mutants", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
+        ["sim", "--mutants", names @ ..] => sim::mutants(names),
+        ["sim", arguments @ ..] => sim::play(arguments),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -266,10 +266,14 @@ fn is_unchanged<K: Object>(old: &K, new: &K) -> bool {
     is_same_object(old, new) && matches!(versions, (Some(old), Some(new)) if old == new)
 }
 
-fn departure<K>(key: &ObjectKey, departed: Departed<K>, last: Arc<K>) -> Deleted<K> {
+/// What handlers hear of a deletion. If the object that was deleted is not the one they know, because it was created unseen under
+/// the same name, the one they know is gone all the same.
+fn departure<K: Object>(key: &ObjectKey, departed: Departed<K>, last: Arc<K>) -> Deleted<K> {
     match departed {
-        Departed::Observed(object) => Deleted::Observed(object),
-        Departed::KeyOnly => Deleted::Missed {
+        Departed::Observed(object) if is_same_object(last.as_ref(), object.as_ref()) => {
+            Deleted::Observed(object)
+        }
+        Departed::Observed(_) | Departed::KeyOnly => Deleted::Missed {
             key: key.clone(),
             last_known: last,
         },

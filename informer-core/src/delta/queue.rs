@@ -16,7 +16,7 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, simulation};
 
 use grouped::Grouped;
 pub use sender::DeltaSender;
@@ -261,6 +261,7 @@ pub struct DeltaReceiver<K> {
 impl<K> DeltaReceiver<K> {
     /// Waits for the next batch; `None` once the queue is closed and empty. Dropped while it waits, it takes nothing.
     pub async fn pop(&mut self) -> Option<Batch<K>> {
+        simulation::yield_point().await;
         poll_fn(|cx| {
             let mut queue = self.queue.lock();
             match queue.pop() {

@@ -14,18 +14,19 @@ use tokio_util::task::TaskTracker;
 
 use super::lifecycle::{Life, Parts};
 use super::{BuildError, Shared, SharedInformer};
+use crate::audit::{AuditOptions, Auditor, CacheOf, IdentitiesOf};
 use crate::controller::{Controller, Wiring};
 use crate::delta::{DeltaFifo, QueueOptions, Transform};
 use crate::handler::HandlerOptions;
 use crate::object::{AnyObject, Object};
 use crate::processor::Processor;
-use crate::reflector::{InitialState, Reflector, ReflectorConfig};
+use crate::reflector::{InitialState, Reflector, ReflectorConfig, Relist};
 use crate::scope::Scope;
 use crate::source::{
     self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
     SourceError,
 };
-use crate::status::{Board, WatchErrorHandler};
+use crate::status::{Board, Reporter, WatchErrorHandler};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex, Offload};
 
@@ -83,6 +84,7 @@ pub struct SharedInformerBuilder<K: Object> {
     resync: Option<Duration>,
     transform: Option<Transform<K>>,
     on_watch_error: Option<WatchErrorHandler>,
+    audit: Option<AuditOptions>,
     handler_defaults: HandlerOptions,
     indexes: Vec<AddIndex<K>>,
     runtime: Option<Handle>,
@@ -132,6 +134,7 @@ impl<K: Object> SharedInformerBuilder<K> {
             resync: None,
             transform: None,
             on_watch_error: None,
+            audit: None,
             handler_defaults: HandlerOptions::default(),
             indexes: Vec::new(),
             runtime: None,
@@ -259,6 +262,19 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
+    /// Compares the cache with the server every so often, and heals it if it is wrong: see [`AuditOptions`], also for the cost.
+    /// Default: never.
+    pub fn audit(mut self, options: AuditOptions) -> Self {
+        self.audit = Some(options);
+        self
+    }
+
+    /// Never compares the cache with the server: the default, for where an earlier choice is to be taken back.
+    pub fn no_audit(mut self) -> Self {
+        self.audit = None;
+        self
+    }
+
     /// Whether objects keep their `managedFields`. Default: they are dropped while decoding.
     pub fn managed_fields(mut self, managed_fields: ManagedFields) -> Self {
         self.options.managed_fields = managed_fields;
@@ -323,12 +339,22 @@ impl<K: Object> SharedInformerBuilder<K> {
         let synced = Latch::new();
         let commits = watch::Sender::new(0);
         let resync_queue = senders.first().cloned().ok_or(BuildError::NoSource)?;
+        let mut auditors = Vec::new();
         let reflectors = sources
             .into_iter()
             .zip(senders.drain(..))
             .map(|(source, queue)| {
                 let reporter = board.reporter(queue.scope());
-                Reflector::new(source, queue, self.reflector.clone(), reporter)
+                let relist = match &self.audit {
+                    Some(options) => {
+                        let relist = Relist::on_request();
+                        let auditor = auditor(options, &source, &indexer, &reporter, &relist);
+                        auditors.push(auditor.offload(self.offload).seed(self.reflector.seed));
+                        relist
+                    }
+                    None => Relist::Never,
+                };
+                Reflector::new(source, queue, self.reflector.clone(), reporter, relist)
             })
             .collect();
         let wiring = Wiring {
@@ -341,6 +367,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         let controller = Controller::new(receiver, writer, &scopes, wiring);
         let parts = Parts {
             reflectors,
+            auditors,
             controller,
             resync_queue,
             handlers: Vec::new(),
@@ -383,6 +410,25 @@ fn sources<K: Object>(
         sources.push(source);
     }
     Ok(sources)
+}
+
+/// What audits one scope, and asks its reflector to list again.
+fn auditor<K: Object>(
+    options: &AuditOptions,
+    source: &Arc<dyn ListWatch<K>>,
+    indexer: &Indexer<K>,
+    reporter: &Reporter,
+    relist: &Relist,
+) -> Auditor {
+    let (indexer, scope) = (indexer.clone(), reporter.scope().clone());
+    let relist = relist.clone();
+    Auditor::new(
+        options.clone(),
+        Box::new(IdentitiesOf(source.clone())),
+        Box::new(CacheOf { indexer, scope }),
+        reporter.clone(),
+        Box::new(move || relist.ask()),
+    )
 }
 
 /// Whether the kind is known to live outside namespaces. One that is known at run time only says nothing.

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::resync::ResyncDue;
 use super::{BoxedRun, Shared, SharedInformer, ShutdownTimeout, StartError, resync};
+use crate::audit::Auditor;
 use crate::controller::Controller;
 use crate::delta::{DeltaSender, ResyncTicket};
 use crate::object::Object;
@@ -35,6 +36,7 @@ pub(super) enum Life<K: Object> {
 /// What runs once the informer is started.
 pub(super) struct Parts<K: Object> {
     pub(super) reflectors: Vec<Reflector<K>>,
+    pub(super) auditors: Vec<Auditor>,
     pub(super) controller: Controller<K>,
     pub(super) resync_queue: DeltaSender<K>,
     pub(super) handlers: Vec<BoxedRun>,
@@ -80,6 +82,7 @@ impl<K: Object> SharedInformer<K> {
         };
         let Parts {
             reflectors,
+            auditors,
             controller,
             resync_queue,
             handlers,
@@ -88,6 +91,7 @@ impl<K: Object> SharedInformer<K> {
         let supervisor = Supervisor {
             processor: shared.processor.clone(),
             board: shared.board.clone(),
+            synced: shared.synced.clone(),
             stopped: shared.stopped.clone(),
             token: shared.token.clone(),
             resync: shared.processor.freeze_resync(),
@@ -95,7 +99,10 @@ impl<K: Object> SharedInformer<K> {
         for handler in handlers {
             tasks.spawn_on(handler, &runtime);
         }
-        tasks.spawn_on(supervisor.run(reflectors, controller, resync_queue), &runtime);
+        tasks.spawn_on(
+            supervisor.run(reflectors, auditors, controller, resync_queue),
+            &runtime,
+        );
         Ok(())
     }
 
@@ -146,6 +153,7 @@ impl<K: Object> Shared<K> {
 struct Supervisor<K: Object> {
     processor: Arc<Processor<K>>,
     board: Arc<Board>,
+    synced: Latch,
     stopped: Latch,
     token: CancellationToken,
     resync: Option<Duration>,
@@ -155,12 +163,16 @@ impl<K: Object> Supervisor<K> {
     async fn run(
         self,
         reflectors: Vec<Reflector<K>>,
+        auditors: Vec<Auditor>,
         controller: Controller<K>,
         resync_queue: DeltaSender<K>,
     ) {
         let mut producers = JoinSet::new();
         for reflector in reflectors {
             producers.spawn(until(self.token.clone(), keep_reflecting(reflector)));
+        }
+        for auditor in auditors {
+            producers.spawn(until(self.token.clone(), auditor.run(self.synced.clone())));
         }
         match self.resync {
             Some(period) => {

@@ -1,6 +1,6 @@
 //! What waits for one handler: exact up to a limit, folded per object past it.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::handler::{Deleted, Event, Origin, Overflow, UpdateCause};
@@ -33,6 +33,15 @@ pub enum BufferMode {
     Folding,
 }
 
+impl BufferMode {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "Exact",
+            Self::Folding => "Folding",
+        }
+    }
+}
+
 /// A queue of events with a limit.
 ///
 /// While nothing is folded, everything goes through `exact`. Past the limit new events go into `folded`, which holds
@@ -45,6 +54,8 @@ pub(super) struct Buffer<K> {
     marks: usize,
     /// How many of the events are changes, and not part of a whole state: only these can disconnect a handler.
     news: usize,
+    /// The objects a resync waits for, where the policy is to disconnect.
+    resyncs: HashSet<ObjectKey>,
     folded: BTreeMap<u64, Folded<K>>,
     /// Where the entry of each key stands in `folded`.
     places: HashMap<ObjectKey, u64>,
@@ -77,6 +88,7 @@ impl<K: Object> Buffer<K> {
             exact: VecDeque::new(),
             marks: 0,
             news: 0,
+            resyncs: HashSet::new(),
             folded: BTreeMap::new(),
             places: HashMap::new(),
             next_place: 0,
@@ -101,6 +113,11 @@ impl<K: Object> Buffer<K> {
     }
 
     pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
+        // A handler that is still to hear of a resync learns nothing from another one; without this, resyncs alone would fill the
+        // memory of a program whose handler is stuck.
+        if self.overflow == Overflow::Disconnect && is_resync(&event) && !self.mark_resync(&event) {
+            return Pushed::Kept;
+        }
         let full = self.len() >= self.limit;
         match self.overflow {
             Overflow::Disconnect if self.news >= self.limit && is_news(&event) => return Pushed::Overflowed,
@@ -127,7 +144,15 @@ impl<K: Object> Buffer<K> {
         if let Some(item) = self.exact.pop_front() {
             match &item {
                 Item::InitialEnd => self.marks -= 1,
-                Item::Event(event) => self.news -= usize::from(is_news(event)),
+                Item::Event(event) => {
+                    self.news -= usize::from(is_news(event));
+                    if !self.resyncs.is_empty()
+                        && is_resync(event)
+                        && let Some(key) = event.key()
+                    {
+                        self.resyncs.remove(&key);
+                    }
+                }
             }
             if self.exact.is_empty() {
                 // A burst must not cost its peak for ever.
@@ -170,8 +195,14 @@ impl<K: Object> Buffer<K> {
         self.exact = VecDeque::new();
         self.marks = 0;
         self.news = 0;
+        self.resyncs = HashSet::new();
         self.folded = BTreeMap::new();
         self.places = HashMap::new();
+    }
+
+    /// Notes that a resync of an object waits; `false` if one does already.
+    fn mark_resync(&mut self, event: &Event<K>) -> bool {
+        event.key().is_none_or(|key| self.resyncs.insert(key))
     }
 
     fn append(&mut self, entry: Folded<K>) -> u64 {
@@ -217,6 +248,16 @@ fn is_news<K>(event: &Event<K>) -> bool {
             origin: Origin::Initial,
             ..
         } | Event::Updated {
+            cause: UpdateCause::Resync,
+            ..
+        }
+    )
+}
+
+fn is_resync<K>(event: &Event<K>) -> bool {
+    matches!(
+        event,
+        Event::Updated {
             cause: UpdateCause::Resync,
             ..
         }

@@ -33,6 +33,17 @@ pub enum HandlerState {
     Stopped,
 }
 
+impl HandlerState {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "Active",
+            Self::Removed => "Removed",
+            Self::Disconnected => "Disconnected",
+            Self::Stopped => "Stopped",
+        }
+    }
+}
+
 /// One handler, as `status()` shows it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

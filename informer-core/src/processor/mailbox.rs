@@ -8,7 +8,7 @@ use super::listener::HandlerState;
 use crate::handler::{Event, HandlerOptions, Origin};
 use crate::object::Object;
 use crate::store::Snapshot;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, simulation};
 
 /// What the handler's task finds in its inbox.
 pub(super) enum Taken<K> {
@@ -61,10 +61,12 @@ impl<K: Object> Mailbox<K> {
         if inbox.state != HandlerState::Active {
             return Pushed::Kept;
         }
+        let before = inbox.buffer.mode();
         let pushed = inbox.buffer.push(event);
         if pushed == Pushed::Overflowed {
             inbox.end(HandlerState::Disconnected);
         }
+        simulation::transition("buffer", before.name(), inbox.buffer.mode().name());
         inbox.wake();
         pushed
     }
@@ -149,10 +151,14 @@ impl<K: Object> Inbox<K> {
             }
             self.replay = Replay::None;
         }
-        self.buffer.pop().map_or(Taken::Nothing, Taken::Item)
+        let before = self.buffer.mode();
+        let taken = self.buffer.pop().map_or(Taken::Nothing, Taken::Item);
+        simulation::transition("buffer", before.name(), self.buffer.mode().name());
+        taken
     }
 
     fn end(&mut self, state: HandlerState) {
+        simulation::transition("handler", self.state.name(), state.name());
         match (self.state, state) {
             // One that was disconnected stays in sight, so that its owner can learn why it hears nothing, until it is removed.
             (HandlerState::Active, _) | (HandlerState::Disconnected, HandlerState::Removed) => {

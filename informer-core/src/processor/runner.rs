@@ -10,7 +10,7 @@ use super::listener::Listener;
 use crate::handler::{AsyncEventHandler, Event, EventHandler};
 use crate::mutant;
 use crate::object::Object;
-use crate::sync::{Offload, panic_text};
+use crate::sync::{Offload, panic_text, simulation};
 
 /// Serves a handler that may block, until its inbox ends.
 pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
@@ -22,6 +22,7 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
     while listener.ready().await {
         match run_on {
             Offload::Inline => {
+                simulation::yield_point().await;
                 if let Some(event) = listener.take() {
                     call(&listener, &mut handler, event);
                 }
@@ -62,6 +63,7 @@ pub(crate) async fn run_async<K: Object, H: AsyncEventHandler<K>>(
 ) {
     let _serving = listener.serve();
     while listener.ready().await {
+        simulation::yield_point().await;
         if let Some(event) = listener.take() {
             let panic = call_async(&listener, &mut handler, event).await;
             listener.returned(panic);

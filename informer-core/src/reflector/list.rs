@@ -16,6 +16,7 @@ const REPORT_EVERY: usize = 100;
 impl<K: Object> Reflector<K> {
     pub(super) async fn list(&mut self, from: ListFrom) -> Step {
         self.reporter.listing(0, None);
+        self.relist.forget();
         let phase = Phase::List { from: from.clone() };
         let (builder, version) = match self.read_pages(&from).await {
             Ok(read) => read,
@@ -26,10 +27,10 @@ impl<K: Object> Reflector<K> {
             Err(error) => return Ok(self.memory.after_list_failure(&phase, ListFailure::Older(error))),
         };
         let state = builder.finish(version.clone(), rewind);
-        let coverage = Coverage::of(state.unreadable);
+        let unreadable = state.unreadable;
         self.queue.replace_all(state).await?;
-        self.memory.listed(version.clone(), coverage);
-        self.reporter.listed(&version);
+        self.memory.listed(version.clone(), Coverage::of(unreadable));
+        self.reporter.listed(&version, unreadable);
         Ok(Next {
             phase: Phase::Watch { from: version },
             pause: Pause::None,

@@ -31,6 +31,26 @@ pub(super) enum Phase {
     Watch { from: ResourceVersion },
 }
 
+impl Phase {
+    /// What is asked for, and from where.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::WatchList {
+                from: WatchListFrom::MostRecent,
+            } => "WatchList(newest)",
+            Self::WatchList { .. } => "WatchList(not older)",
+            Self::List {
+                from: ListFrom::MostRecent,
+            } => "List(newest)",
+            Self::List {
+                from: ListFrom::AnyCached,
+            } => "List(any)",
+            Self::List { .. } => "List(not older)",
+            Self::Watch { .. } => "Watch",
+        }
+    }
+}
+
 /// The next request, the wait before it, and what to report meanwhile.
 #[derive(Debug)]
 pub(super) struct Next {
@@ -92,6 +112,8 @@ pub(super) enum EndReason {
     UnreadableDelete,
     /// A bookmark was older than what was already seen: the server's history was rewound under the watch.
     WentBack,
+    /// Somebody found the cache wrong and asked for a new list.
+    Doubted,
 }
 
 /// How a list ended that brought no state.
@@ -129,7 +151,7 @@ enum Continuity {
     Lost,
 }
 
-/// Whether the last list could be read in full.
+/// Whether the last list, and all that came since, could be read in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
     Whole,
@@ -232,6 +254,12 @@ impl Memory {
         }
     }
 
+    /// Something in a watch could not be read, not even its name: what it was is found by the next list, at the latest when the
+    /// watch ends.
+    pub(super) fn missed_something(&mut self) {
+        self.coverage = Coverage::Partial;
+    }
+
     /// The whole state was read.
     pub(super) fn listed(&mut self, version: ResourceVersion, coverage: Coverage) {
         self.last = Some(version);
@@ -332,7 +360,8 @@ impl Memory {
         let from = self.last.clone().unwrap_or(from);
         let resume = match self.coverage {
             Coverage::Whole => Phase::Watch { from },
-            // What was deleted before that list is still in the cache; a list that can be read takes it out.
+            // What was deleted before that list, or could not be read since, is not right in the cache; a list that can be read
+            // makes it so.
             Coverage::Partial => self.start(),
         };
         if events > 0 {
@@ -362,6 +391,15 @@ impl Memory {
                 let error =
                     SourceError::Protocol("an object was deleted and its name cannot be read".to_owned());
                 self.again(error)
+            }
+            EndReason::Doubted => {
+                // Not just any state as new as the one that is doubted: the server's own cache may be what is wrong.
+                self.continuity = Continuity::Lost;
+                Next {
+                    phase: self.start(),
+                    pause: Pause::None,
+                    report: None,
+                }
             }
             EndReason::WentBack => {
                 self.continuity = Continuity::Lost;

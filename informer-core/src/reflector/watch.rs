@@ -66,7 +66,12 @@ impl<K: Object> Reflector<K> {
         let opened = Instant::now();
         let mut events = 0;
         let reason = loop {
-            match timeout_at(deadline, stream.next()).await {
+            let next = tokio::select! {
+                biased;
+                () = self.relist.asked() => break EndReason::Doubted,
+                next = timeout_at(deadline, stream.next()) => next,
+            };
+            match next {
                 Ok(Some(Ok(event))) => {
                     events += 1;
                     if !matches!(event, WatchEvent::Added(_)) {
@@ -132,6 +137,9 @@ impl<K: Object> Reflector<K> {
                 self.reporter.undecodable(&object);
                 if object.key.is_none() && change == ObjectChange::Deleted {
                     return Ok(Flow::End(EndReason::UnreadableDelete));
+                }
+                if object.key.is_none() {
+                    self.memory.missed_something();
                 }
                 let version = object.version.clone();
                 self.queue.undecodable(change, object).await?;

@@ -20,6 +20,7 @@ const REPORT_EVERY: usize = 100;
 impl<K: Object> Reflector<K> {
     pub(super) async fn watch_list(&mut self, from: WatchListFrom) -> Step {
         self.reporter.listing(0, None);
+        self.relist.forget();
         let phase = Phase::WatchList { from: from.clone() };
         let newest = from == WatchListFrom::MostRecent;
         let request = WatchRequest {
@@ -49,12 +50,12 @@ impl<K: Object> Reflector<K> {
             Err(error) => return Ok(self.list_failed(&phase, ListFailure::Older(error))),
         };
         let state = builder.finish(version.clone(), rewind);
-        let coverage = Coverage::of(state.unreadable);
+        let unreadable = state.unreadable;
         self.queue.replace_all(state).await?;
         self.memory.watch_list_works();
-        self.memory.listed(version.clone(), coverage);
+        self.memory.listed(version.clone(), Coverage::of(unreadable));
         self.reporter.watch_list(self.memory.verdict().clone());
-        self.reporter.listed(&version);
+        self.reporter.listed(&version, unreadable);
         self.follow(stream, version, deadline).await
     }
 

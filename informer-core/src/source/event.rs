@@ -24,7 +24,7 @@ pub(super) fn decode_frame<K: Object>(
             Ok(object) => return Ok(change.event(object)),
             // An object that is not UTF-8 is the object's fault, but it would spoil the careful reading below.
             Err(_) if std::str::from_utf8(envelope.object).is_err() => {
-                return Ok(decode_change(decoder, change, envelope.object));
+                return decode_change(decoder, change, envelope.object);
             }
             Err(_) => {}
         }
@@ -46,25 +46,33 @@ pub(super) fn decode_frame<K: Object>(
             )),
         },
         name => match Change::of(name) {
-            Some(change) => Ok(decode_change(decoder, change, object)),
+            Some(change) => decode_change(decoder, change, object),
             None => Ok(WatchEvent::Unknown),
         },
     }
 }
 
-fn decode_change<K: Object>(decoder: &dyn Decode<K>, change: Change, object: &[u8]) -> WatchEvent<K> {
+/// A table is no object, and which objects it stands for cannot be told: passing it over would lose them without a trace, all of
+/// them where it is part of an initial state. Upstream does; here it is an error, as in a list.
+fn decode_change<K: Object>(
+    decoder: &dyn Decode<K>,
+    change: Change,
+    object: &[u8],
+) -> Result<WatchEvent<K>, SourceError> {
     match decode_object(decoder, object) {
-        Ok(object) => change.event(object),
-        Err(_) if Sketch::read(object).is_table() => WatchEvent::Unknown,
+        Ok(object) => Ok(change.event(object)),
+        Err(_) if Sketch::read(object).is_table() => Err(SourceError::Protocol(
+            "a Table came where an object was asked for".to_owned(),
+        )),
         Err(undecodable) => {
             let change = match change {
                 Change::Added | Change::Modified => ObjectChange::Upserted,
                 Change::Deleted => ObjectChange::Deleted,
             };
-            WatchEvent::Undecodable {
+            Ok(WatchEvent::Undecodable {
                 change,
                 object: undecodable,
-            }
+            })
         }
     }
 }

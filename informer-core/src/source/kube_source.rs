@@ -11,8 +11,8 @@ use super::answer;
 use super::decode::{Decode, DecodeOn, JsonDecoder};
 use super::request::{Endpoint, Representation};
 use super::{
-    ListOptions, ListOptionsError, ListRequest, ListStream, ListWatch, ManagedFields, SourceError,
-    WatchRequest, WatchStream, list_body, watch_body,
+    IdentityStream, ListOptions, ListOptionsError, ListRequest, ListStream, ListWatch, ManagedFields,
+    SourceError, WatchRequest, WatchStream, identities, list_body, watch_body,
 };
 use crate::object::Object;
 use crate::scope::Scope;
@@ -202,6 +202,14 @@ impl<K: Object> ListWatch<K> for KubeSource<K> {
             let request = self.endpoint.list(&request)?;
             let reader = answer::send(&self.client, request, self.answer_deadline).await?;
             Ok(list_body::stream(reader, Arc::clone(&self.bodies)))
+        })
+    }
+
+    fn list_identities(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>> {
+        Box::pin(async move {
+            let request = self.endpoint.list_as(Representation::MetadataOnly, &request)?;
+            let reader = answer::send(&self.client, request, self.answer_deadline).await?;
+            Ok(identities::read(reader, identities::settings(&self.bodies)))
         })
     }
 

@@ -32,6 +32,15 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn list(&self, request: &ListRequest) -> Result<http::Request<Body>, SourceError> {
+        self.list_as(self.representation, request)
+    }
+
+    /// Like [`list`](Self::list), for another form of the same objects.
+    pub(super) fn list_as(
+        &self,
+        representation: Representation,
+        request: &ListRequest,
+    ) -> Result<http::Request<Body>, SourceError> {
         let mut query = Query::new(&self.path);
         self.options.write(&mut query);
         if let Some(limit) = request.limit {
@@ -55,7 +64,7 @@ impl Endpoint {
                 query.pair("resourceVersionMatch", "Exact");
             }
         }
-        let accept = match self.representation {
+        let accept = match representation {
             Representation::Full => "application/json",
             Representation::MetadataOnly => {
                 "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"

@@ -8,9 +8,9 @@ use informer_core::delta::QueueOptions;
 use informer_core::registry::{Registry, WaitLimits};
 use informer_core::source::KubeSourceError;
 use informer_core::{
-    AnyObject, BuildError, HandlerOptions, InitialState, ListOptions, ManagedFields, Namespaces, Object,
-    Offload, ReflectorConfig, Scope, SharedInformer, SharedInformerBuilder, SourceError, TransformAny,
-    WatchErrorHandler,
+    AnyObject, AuditOptions, BuildError, HandlerOptions, InitialState, ListOptions, ManagedFields,
+    Namespaces, Object, Offload, ReflectorConfig, Scope, SharedInformer, SharedInformerBuilder, SourceError,
+    TransformAny, WatchErrorHandler,
 };
 use kube::core::ClusterResourceScope;
 use serde::de::DeserializeOwned;
@@ -61,6 +61,7 @@ pub(super) struct Defaults {
     managed_fields: ManagedFields,
     max_object_bytes: Option<usize>,
     on_watch_error: Option<WatchErrorHandler>,
+    audit: Option<AuditOptions>,
     runtime: Option<Handle>,
     token: CancellationToken,
     offload: Offload,
@@ -90,6 +91,7 @@ impl SharedInformerFactoryBuilder {
                 managed_fields: ManagedFields::default(),
                 max_object_bytes: None,
                 on_watch_error: None,
+                audit: None,
                 runtime: None,
                 token: CancellationToken::new(),
                 offload: Offload::default(),
@@ -196,6 +198,14 @@ impl SharedInformerFactoryBuilder {
     /// Called with every failed list or watch. Informers retry in any case.
     pub fn on_watch_error(mut self, handler: impl Fn(&Scope, &SourceError) + Send + Sync + 'static) -> Self {
         self.defaults.on_watch_error = Some(Arc::new(handler));
+        self
+    }
+
+    /// Lets every informer compare its cache with the server every so often, and heal it if it is wrong: see [`AuditOptions`], also
+    /// for the cost. Default: never. A kind can have options of its own, or
+    /// [none](SharedInformerBuilder::no_audit).
+    pub fn audit(mut self, options: AuditOptions) -> Self {
+        self.defaults.audit = Some(options);
         self
     }
 
@@ -335,6 +345,9 @@ impl Defaults {
         }
         if let Some(handler) = self.on_watch_error.clone() {
             builder = builder.on_watch_error(move |scope, error| handler(scope, error));
+        }
+        if let Some(options) = &self.audit {
+            builder = builder.audit(options.clone());
         }
         if let Some(runtime) = &self.runtime {
             builder = builder.runtime(runtime.clone());

@@ -111,6 +111,12 @@ pub enum Fault {
         /// What is done to it.
         garble: Garble,
     },
+    /// Begins a watch from a version with older states of objects that are still there, from up to so many revisions before that
+    /// version, as something between client and server that sends twice would. Other watches are left alone.
+    RepeatEvents {
+        /// How many revisions to go back, as far as the history reaches.
+        revisions: u64,
+    },
     /// Loses events about objects without a trace. A real server never does: this is to prove that a test notices.
     DropEvents {
         /// How many are sent first.
@@ -152,6 +158,31 @@ pub enum Garble {
 }
 
 impl Fault {
+    /// A short name for tables and logs, the same whatever the details: `HalfOpen`, `Status 503`, `Cut MidObject`.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Status(error) => format!("Status {}", error.code()),
+            Self::Cut(cut) => format!("Cut {}", variant(cut)),
+            Self::GarbleItem { garble, .. } => format!("GarbleItem {garble:?}"),
+            Self::GarbleEvent { garble, .. } => format!("GarbleEvent {garble:?}"),
+            Self::ErrorEvent { error, .. } => format!("ErrorEvent {}", error.code()),
+            other => variant(other),
+        }
+    }
+
+    /// Whether the fault strikes when so many events were sent, and not when the request arrives.
+    pub(crate) fn waits_for_events(&self) -> bool {
+        matches!(
+            self,
+            Self::CloseWatch { .. }
+                | Self::HalfOpen { .. }
+                | Self::ErrorEvent { .. }
+                | Self::GarbleEvent { .. }
+                | Self::DropEvents { .. }
+                | Self::Cut(Cut::Events(_) | Cut::MidObject(_) | Cut::MidCharacter(_) | Cut::MidMember(_))
+        )
+    }
+
     /// 401, as when a token has expired.
     pub fn unauthorized() -> Self {
         Self::Status(ApiError::new(401, "Unauthorized", "Unauthorized"))
@@ -198,4 +229,10 @@ impl Fault {
     pub fn version_too_large() -> Self {
         Self::Status(ApiError::too_large_version("999999999", "1"))
     }
+}
+
+/// The name of a variant, without what is in it.
+fn variant(value: &impl std::fmt::Debug) -> String {
+    let text = format!("{value:?}");
+    text.chars().take_while(char::is_ascii_alphanumeric).collect()
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::encode::Shape;
 use crate::error::ApiError;
-use crate::faults::{Ending, Fault, FaultId, Passage, Plan, StreamFaults, progress_bookmark};
+use crate::faults::{Cut, Ending, Fault, FaultId, Passage, Plan, StreamFaults, progress_bookmark};
 use crate::registry::Resource;
 use crate::request::ListOptions;
 use crate::shared::{BoxError, Pulse, Shared, WatcherGuard};
@@ -195,6 +195,13 @@ impl Watch {
 
     /// Carries out what a fault has in store for the end of the stream.
     async fn end_by(&mut self, ending: Ending) {
+        let name = match &ending {
+            Ending::Close => Fault::CloseWatch { after: 0 }.name(),
+            Ending::Break => Fault::Cut(Cut::Events(0)).name(),
+            Ending::Hold(_) => Fault::HalfOpen { after: 0 }.name(),
+            Ending::Error(error) => format!("ErrorEvent {}", error.code()),
+        };
+        self.shared.script().count([name]);
         match ending {
             Ending::Close => self.phase = Phase::Closed,
             Ending::Break => self.phase = Phase::Breaking,
@@ -212,6 +219,14 @@ impl Watch {
 
     /// Packs pending events into chunks.
     fn flush(&mut self) {
+        self.pack_pending();
+        let struck = std::mem::take(&mut self.faults.struck);
+        if !struck.is_empty() {
+            self.shared.script().count(struck);
+        }
+    }
+
+    fn pack_pending(&mut self) {
         let mut plain = Vec::new();
         while let Some(mut frame) = self.pending.pop_front() {
             match self.faults.pass(&mut frame) {

@@ -184,3 +184,36 @@ async fn i16_a_deletion_whose_key_cannot_be_read_is_found_by_a_relist() {
     assert_eq!(heard, ["initial a", "initial b", "missed a"]);
     informer.shutdown().await;
 }
+
+/// Found by the simulation: nothing was marked stale, and no list followed, so the cache stayed behind.
+#[tokio::test(start_paused = true)]
+async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), listed("a", "1")]),
+        Answer::Watch(
+            vec![upserted(None, "6"), WatchEvent::Added(object("b", "7"))],
+            End::Closed,
+        ),
+        Answer::List(vec![list_at("8"), listed("a", "6"), listed("b", "7")]),
+        Answer::Watch(vec![], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["initial a", "add b", "update a"]);
+    informer.shutdown().await;
+}
+
+/// Found by the simulation: the handler heard of the end of an object it had never heard of.
+#[tokio::test(start_paused = true)]
+async fn i10_the_deletion_of_an_unseen_recreation_is_told_as_the_end_of_the_object_known() {
+    let mut recreated = object("a", "12").as_ref().clone();
+    recreated.metadata.uid = Some("another".into());
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("5"), listed("a", "1")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![list_at("9"), ListEvent::Undecodable(garbled(None, "8"))]),
+        Answer::Watch(vec![WatchEvent::Deleted(recreated.into())], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["initial a", "missed a"]);
+    informer.shutdown().await;
+}

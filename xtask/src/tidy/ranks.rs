@@ -25,7 +25,7 @@ const RANKS: [&[&str]; 6] = [
         "selector",
     ],
     &["source", "client", "delta", "store", "handler", "status"],
-    &["reflector", "processor"],
+    &["reflector", "processor", "audit"],
     &["controller"],
     &["informer"],
     &["registry"],

@@ -13,7 +13,7 @@ use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{ObjectChange, Undecodable};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, simulation};
 
 /// The reflector's end: one per scope.
 ///
@@ -108,6 +108,7 @@ impl<K: Object> DeltaSender<K> {
     }
 
     async fn send(&self, entry: Entry<K>) -> Result<(), Closed> {
+        simulation::yield_point().await;
         let mut entry = Some(entry);
         poll_fn(|cx| self.poll_send(cx, &mut entry)).await
     }
@@ -125,6 +126,7 @@ impl<K: Object> DeltaSender<K> {
         }
         if let Some(entry) = entry.take() {
             queue.push(entry);
+            simulation::level("queue", queue.changes, queue.options.capacity);
         }
         Poll::Ready(Ok(()))
     }

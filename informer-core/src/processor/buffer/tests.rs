@@ -412,3 +412,15 @@ fn a_whole_state_told_at_once_disconnects_nobody() {
         "two changes are the limit"
     );
 }
+
+/// Found by the simulation: a stream that nobody reads kept every resync, without end.
+#[test]
+fn resyncs_that_nobody_takes_do_not_pile_up() {
+    let mut buffer = Buffer::new(2, Overflow::Disconnect);
+    for _ in 0..10 {
+        assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
+    }
+    assert_eq!(drain(&mut buffer), ["Updated(a@1, Resync)"]);
+    assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
+    assert_eq!(buffer.len(), 1, "the next one is told again");
+}

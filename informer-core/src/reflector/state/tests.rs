@@ -322,7 +322,7 @@ fn check_watch_end(end: WatchEnd, expected: &str) {
 
 #[test]
 fn after_a_watch() {
-    use EndReason::{Closed, Failed, Overdue, UnreadableDelete};
+    use EndReason::{Closed, Doubted, Failed, Overdue, UnreadableDelete};
     let check = check_watch_end;
     check(end(Closed, 300, 4), "watch after 8, at once, silent");
     check(end(Closed, 1, 0), "watch after 8, at once, silent");
@@ -330,6 +330,7 @@ fn after_a_watch() {
     check(end(Closed, 0, 4), "watch after 8, after a step, BackingOff");
     check(end(Overdue, 600, 0), "watch after 8, at once, silent");
     check(end(UnreadableDelete, 60, 1), "list >=8, after a step, BackingOff");
+    check(end(Doubted, 60, 1), "list newest, at once, silent");
     check(end(Failed(answer(403)), 0, 0), "list >=8, slowly, Forbidden");
     check(end(Failed(answer(404)), 0, 0), "list >=8, slowly, NotFound");
     check(

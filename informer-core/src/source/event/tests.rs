@@ -100,9 +100,14 @@ fn what_is_new_to_us_is_passed_over() {
         r#"{"type":"RENAMED","object":{"metadata":{"name":"a"}}}"#,
         "unknown",
     );
+}
+
+/// Found by the simulation: an initial state of tables was taken for an empty one, and every object was deleted.
+#[test]
+fn a_table_in_a_watch_is_an_error_and_not_passed_over() {
     check(
         r#"{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"rows":[]}}"#,
-        "unknown",
+        "error the response cannot be understood: a Table came where an object was asked for",
     );
 }
 

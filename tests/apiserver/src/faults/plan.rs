@@ -118,7 +118,16 @@ impl Plan {
             sent: 0,
             objects: 0,
             by_type: [0; 3],
+            struck: Vec::new(),
         }
+    }
+
+    /// How many revisions of older states a watch begins with.
+    pub(crate) fn repeat_events(&self) -> Option<u64> {
+        self.find(|planned| match planned.fault {
+            Fault::RepeatEvents { revisions } => Some(revisions),
+            _ => None,
+        })
     }
 }
 
@@ -149,6 +158,8 @@ pub(crate) struct StreamFaults {
     objects: usize,
     /// ADDED, MODIFIED and DELETED events.
     by_type: [usize; 3],
+    /// The names of what has struck since they were last taken.
+    pub(crate) struck: Vec<String>,
 }
 
 impl StreamFaults {
@@ -173,6 +184,7 @@ impl StreamFaults {
             _ => None,
         });
         if let Some(cut) = torn {
+            self.struck.push(Fault::Cut(cut).name());
             return Passage::Torn(cut);
         }
         let slot = match frame.kind {
@@ -192,10 +204,12 @@ impl StreamFaults {
                 Fault::DropEvents { after, count }
                     if (after..after.saturating_add(count)).contains(&position) =>
                 {
+                    self.struck.push(planned.fault.name());
                     return Passage::Lost;
                 }
                 Fault::GarbleEvent { kind, index, garble } if kind == frame.kind && index == of_type => {
                     frame.object = garbled(&frame.object, garble);
+                    self.struck.push(planned.fault.name());
                 }
                 _ => {}
             }

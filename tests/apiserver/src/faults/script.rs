@@ -52,6 +52,12 @@ impl Faults {
         self.shared.script().rules.get(&id).map_or(0, |entry| entry.hits)
     }
 
+    /// How often each fault has struck since the server started, by [name](super::Fault::name): when the request arrived, or, for
+    /// faults that wait for events, when enough of them were sent.
+    pub fn struck(&self) -> BTreeMap<String, u64> {
+        self.shared.script().struck.clone()
+    }
+
     /// Injects faults at random, in addition to the rules, until [`calm`](Self::calm) or [`clear`](Self::clear).
     ///
     /// What strikes the n-th request with one verb about one resource in one namespace depends on the seed and on nothing
@@ -75,6 +81,7 @@ pub(crate) struct Script {
     next: u64,
     rules: BTreeMap<FaultId, Entry>,
     random: Option<(FaultId, Random)>,
+    struck: BTreeMap<String, u64>,
 }
 
 #[derive(Debug)]
@@ -122,6 +129,16 @@ impl Script {
             let drawn = random.draw(request).into_iter();
             faults.extend(drawn.map(|fault| Planned { id: *id, fault }));
         }
+        for planned in faults.iter().filter(|planned| !planned.fault.waits_for_events()) {
+            *self.struck.entry(planned.fault.name()).or_default() += 1;
+        }
         Plan { faults }
+    }
+
+    /// Counts faults that have struck in an open watch.
+    pub(crate) fn count(&mut self, names: impl IntoIterator<Item = String>) {
+        for name in names {
+            *self.struck.entry(name).or_default() += 1;
+        }
     }
 }

@@ -68,7 +68,7 @@ impl Opening<'_> {
                 true => self.expired(cursor),
                 false => Ok(Start {
                     cursor,
-                    frames: VecDeque::new(),
+                    frames: self.repeated(cursor),
                     phase: Phase::Open,
                 }),
             };
@@ -125,6 +125,28 @@ impl Opening<'_> {
         let since = storage.changes_after(from, newest)?;
         added.extend(since.filter_map(|change| frame_of(request, self.framing, self.state, change)));
         Ok(added.into())
+    }
+
+    /// Older states of objects that are there at `cursor`, if a fault sends them again.
+    fn repeated(&self, cursor: u64) -> VecDeque<Frame> {
+        let (storage, request) = (&self.state.storage, self.request);
+        let Some(revisions) = self.plan.repeat_events() else {
+            return VecDeque::new();
+        };
+        let from = cursor.saturating_sub(revisions).max(storage.compacted());
+        let there = storage.snapshot(&request.resource.id, "", "", cursor);
+        let (Ok(there), Ok(changes)) = (there, storage.changes_after(from, cursor)) else {
+            return VecDeque::new();
+        };
+        changes
+            .filter(|change| change.kind == ChangeKind::Put)
+            .filter(|change| {
+                let mut live = there.iter();
+                live.any(|object| object.key == change.new.key && request.options.selectors.matches(object))
+            })
+            .filter_map(|change| frame_of(request, self.framing, self.state, change))
+            .filter(|frame| frame.kind != EventType::Deleted)
+            .collect()
     }
 
     fn expired(&self, asked: u64) -> Result<Start, ApiError> {

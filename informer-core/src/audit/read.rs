@@ -1,0 +1,80 @@
+//! Reads the list of an audit, page by page, all of one version.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+
+use super::compare::Comparison;
+use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+use crate::source::{
+    IdentityEvent, IdentityStream, ListFrom, ListMetadata, ListRequest, ListWatch, SourceError,
+};
+use crate::status::AuditSkipped;
+
+/// The source, without its kind.
+pub(crate) trait Identities: Send + Sync {
+    fn page(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>>;
+}
+
+/// A source of one kind.
+pub(crate) struct IdentitiesOf<K>(pub(crate) Arc<dyn ListWatch<K>>);
+
+impl<K: Object> Identities for IdentitiesOf<K> {
+    fn page(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>> {
+        self.0.list_identities(request)
+    }
+}
+
+/// Reads everything the server had at `version` into the comparison.
+pub(super) async fn all_pages(
+    list: &dyn Identities,
+    version: &ResourceVersion,
+    page_size: u32,
+    comparison: &mut Comparison,
+) -> Result<(), AuditSkipped> {
+    let mut token: Option<String> = None;
+    loop {
+        let request = ListRequest {
+            from: ListFrom::Exactly(version.clone()),
+            limit: Some(page_size),
+            continue_token: token.clone(),
+        };
+        let metadata = one_page(list, request, comparison).await?;
+        let answered = metadata
+            .resource_version
+            .ok_or_else(|| broken("a list came without its resourceVersion"))?;
+        if answered != *version {
+            return Err(AuditSkipped::OtherVersion {
+                asked: version.clone(),
+                answered,
+            });
+        }
+        match metadata.continue_token {
+            None => return Ok(()),
+            next if next == token => return Err(broken("a list came with the same continue token twice")),
+            next => token = next,
+        }
+    }
+}
+
+async fn one_page(
+    list: &dyn Identities,
+    request: ListRequest,
+    comparison: &mut Comparison,
+) -> Result<ListMetadata, AuditSkipped> {
+    let mut page = list.page(request).await.map_err(AuditSkipped::of)?;
+    let mut metadata = None;
+    while let Some(event) = page.next().await {
+        match event.map_err(AuditSkipped::of)? {
+            IdentityEvent::Metadata(read) => metadata = Some(read),
+            IdentityEvent::Object(object) => comparison.listed(object)?,
+        }
+    }
+    metadata.ok_or_else(|| broken("a list came without its metadata"))
+}
+
+pub(super) fn broken(what: &str) -> AuditSkipped {
+    AuditSkipped::Failed(SourceError::Protocol(what.to_owned()))
+}

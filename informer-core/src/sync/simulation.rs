@@ -1,0 +1,91 @@
+//! What the workspace's simulation needs of this crate: a seeded order of tasks, and a count of every change of state.
+//!
+//! Not part of the API. Without the hidden feature `__simulation` every function here is empty and nothing is compiled in.
+
+#[cfg(feature = "__simulation")]
+pub use enabled::{Seen, begin, end, yield_point};
+#[cfg(feature = "__simulation")]
+pub(crate) use enabled::{level, transition};
+
+/// A place where another task may be let through first.
+#[cfg(not(feature = "__simulation"))]
+pub(crate) async fn yield_point() {}
+
+/// Something went from one state to another.
+#[cfg(not(feature = "__simulation"))]
+pub(crate) const fn transition(_what: &'static str, _from: &'static str, _to: &'static str) {}
+
+/// Something bounded has this size, of at most `limit`.
+#[cfg(not(feature = "__simulation"))]
+pub(crate) const fn level(_what: &'static str, _size: usize, _limit: usize) {}
+
+#[cfg(feature = "__simulation")]
+mod enabled {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
+    /// What one run went through.
+    #[derive(Clone, Debug, Default)]
+    pub struct Seen {
+        /// How often something (`reflector`, `informer`, ..) went from one state to another.
+        pub transitions: BTreeMap<(&'static str, &'static str, &'static str), u64>,
+        /// Sizes that were past their limits: what, the size, the limit.
+        pub past_limits: Vec<(&'static str, usize, usize)>,
+    }
+
+    struct Run {
+        random: SmallRng,
+        /// How likely a task yields at a yield point, in percent.
+        percent: u32,
+        seen: Seen,
+    }
+
+    thread_local! {
+        static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
+    }
+
+    /// Begins a run on this thread: from now on tasks yield at random, `percent` of the time.
+    pub fn begin(seed: u64, percent: u32) {
+        let run = Run {
+            random: SmallRng::seed_from_u64(seed),
+            percent,
+            seen: Seen::default(),
+        };
+        RUN.set(Some(run));
+    }
+
+    /// Ends the run of this thread, and gives what it went through.
+    pub fn end() -> Seen {
+        RUN.take().map(|run| run.seen).unwrap_or_default()
+    }
+
+    fn with<T>(call: impl FnOnce(&mut Run) -> T) -> Option<T> {
+        RUN.with_borrow_mut(|run| run.as_mut().map(call))
+    }
+
+    /// Lets other tasks through, zero to three times, as the seed says. Outside of a run it does nothing.
+    pub async fn yield_point() {
+        let turns = with(|run| match run.random.random_range(0..100) < run.percent {
+            true => run.random.random_range(1..=3),
+            false => 0,
+        });
+        for _ in 0..turns.unwrap_or(0) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(crate) fn transition(what: &'static str, from: &'static str, to: &'static str) {
+        with(|run| *run.seen.transitions.entry((what, from, to)).or_default() += 1);
+    }
+
+    pub(crate) fn level(what: &'static str, size: usize, limit: usize) {
+        with(|run| {
+            if size > limit {
+                run.seen.past_limits.push((what, size, limit));
+            }
+        });
+    }
+}

@@ -1,0 +1,205 @@
+//! Compares what two informers told of one history. Every difference has a reason from a closed list, or the comparison fails.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::judge::{Account, Deviation, Telling};
+use crate::oracle::{History, Presence, Revision, TellingVerb};
+
+/// Why two informers may tell one history differently. `docs/parity.md` has this list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// A revision was over before the first state was read.
+    BeforeInitial,
+    /// A revision in the middle of an object's life fell between a broken watch and the relist that followed.
+    Coalesced,
+    /// The whole life of an object did.
+    LifeUnseen,
+    /// One side heard of the deletion from the watch, the other found out by a relist.
+    TombstoneOrObserved,
+    /// An addition belonged to the first state for one side only.
+    InitialOrLive,
+    /// An addition on the side that missed the earlier revisions of this object, a change on the other.
+    AddOrUpdate,
+    /// client-go tells a deletion and recreation that fell between two lists as a change; ours is a deletion and an addition.
+    RecreationAsUpdate,
+    /// client-go tells the same version again, after a relist or when an event comes twice; ours does not.
+    Repeated,
+    /// client-go tells a deletion again when the event comes twice; ours does not.
+    DeletedTwice,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BeforeInitial => "over before the first state",
+            Self::Coalesced => "coalesced by a relist",
+            Self::LifeUnseen => "a whole life between two lists",
+            Self::TombstoneOrObserved => "deletion observed or found out",
+            Self::InitialOrLive => "initial or live",
+            Self::AddOrUpdate => "addition after a gap, or change",
+            Self::RecreationAsUpdate => "recreation told as a change (client-go)",
+            Self::Repeated => "same version told again (client-go)",
+            Self::DeletedTwice => "deletion told again (client-go)",
+        })
+    }
+}
+
+/// One informer's part in a comparison.
+pub struct Side<'a> {
+    /// What it told.
+    pub account: &'a Account,
+    /// How often it asked for the whole state.
+    pub reads_of_state: u64,
+}
+
+/// How often each reason was found.
+pub type Differences = BTreeMap<Reason, u64>;
+
+/// Compares our informer with client-go's.
+///
+/// # Errors
+/// Ours deviates, or a difference has no reason; the text says where.
+pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<Differences, String> {
+    let mut differences = Differences::new();
+    if let Some((key, at, deviation)) = ours.account.deviations.first() {
+        return Err(format!(
+            "ours deviates at {key} {:?}: {deviation:?}",
+            history.of(key)[*at]
+        ));
+    }
+    for (key, at, deviation) in &theirs.account.deviations {
+        let reason = match deviation {
+            Deviation::RecreationAsUpdate => Reason::RecreationAsUpdate,
+            Deviation::Repeated => Reason::Repeated,
+            Deviation::DeletedUnknown => Reason::DeletedTwice,
+            Deviation::AddedKnown => {
+                return Err(format!(
+                    "client-go adds what it had: {key} {:?}",
+                    history.of(key)[*at]
+                ));
+            }
+        };
+        *differences.entry(reason).or_default() += 1;
+    }
+    for key in history.keys() {
+        let revisions = history.of(key);
+        let (ours, theirs) = (Of::new(history, ours, key), Of::new(history, theirs, key));
+        for at in 0..revisions.len() {
+            let reasons = match (ours.told(at), theirs.told(at)) {
+                (None, None) => Vec::new(),
+                (Some(a), Some(b)) => both_told(&ours, &theirs, at, a, b),
+                (Some(_), None) => vec![theirs.silence(at)],
+                (None, Some(_)) => vec![ours.silence(at)],
+            };
+            for reason in reasons {
+                let reason = reason.ok_or_else(|| {
+                    format!(
+                        "no reason at {key} {:?}: ours {:?} of {} reads, client-go's {:?} of {} reads",
+                        revisions[at],
+                        ours.told(at),
+                        ours.reads_of_state,
+                        theirs.told(at),
+                        theirs.reads_of_state
+                    )
+                })?;
+                // Counted with the deviations already.
+                if reason != Reason::RecreationAsUpdate {
+                    *differences.entry(reason).or_default() += 1;
+                }
+            }
+        }
+    }
+    Ok(differences)
+}
+
+/// What one side told of one name.
+struct Of<'a> {
+    revisions: &'a [Revision],
+    tellings: Option<&'a BTreeMap<usize, Telling>>,
+    reads_of_state: u64,
+    /// The version of the first live event, of any name.
+    first_live: Option<u64>,
+}
+
+impl<'a> Of<'a> {
+    fn new(history: &'a History, side: &Side<'a>, key: &str) -> Self {
+        let live = side.account.tellings.iter().flat_map(|(key, tellings)| {
+            let live = tellings
+                .iter()
+                .filter(|(_, telling)| !telling.initial && !telling.missed);
+            live.map(|(at, _)| history.of(key)[*at].rv)
+        });
+        Self {
+            revisions: history.of(key),
+            tellings: side.account.tellings.get(key),
+            reads_of_state: side.reads_of_state,
+            first_live: live.min(),
+        }
+    }
+
+    fn told(&self, at: usize) -> Option<Telling> {
+        self.tellings?.get(&at).copied()
+    }
+
+    /// Whether anything was told of the object that this revision is of.
+    fn knows_life(&self, at: usize) -> bool {
+        let uid = &self.revisions[at].uid;
+        let mut told = self.tellings.into_iter().flat_map(BTreeMap::keys);
+        told.any(|at| self.revisions[*at].uid == *uid)
+    }
+
+    /// Whether an earlier revision of the same object was told.
+    fn knows_earlier(&self, at: usize) -> bool {
+        let uid = &self.revisions[at].uid;
+        let mut told = self.tellings.into_iter().flat_map(BTreeMap::keys);
+        told.any(|earlier| *earlier < at && self.revisions[*earlier].uid == *uid)
+    }
+
+    /// Why nothing was told of a revision.
+    fn silence(&self, at: usize) -> Option<Reason> {
+        if self.first_live.is_none_or(|first| self.revisions[at].rv < first) {
+            return Some(Reason::BeforeInitial);
+        }
+        // Without a second read there is no gap: a watch goes on where the last one ended.
+        if self.reads_of_state < 2 {
+            return None;
+        }
+        if !self.knows_life(at) {
+            return Some(Reason::LifeUnseen);
+        }
+        match self.revisions[at].presence {
+            Presence::There => Some(Reason::Coalesced),
+            // An object that was known and is gone is told as gone, or as having become another.
+            Presence::Gone => {
+                let later = self.tellings?.range(at + 1..).next();
+                let is_update = |(_, telling): (&usize, &Telling)| telling.verb == TellingVerb::Update;
+                later.is_some_and(is_update).then_some(Reason::RecreationAsUpdate)
+            }
+        }
+    }
+}
+
+fn both_told(ours: &Of<'_>, theirs: &Of<'_>, at: usize, a: Telling, b: Telling) -> Vec<Option<Reason>> {
+    let mut reasons = Vec::new();
+    match (a.verb, b.verb) {
+        (a, b) if a == b => {}
+        (TellingVerb::Add, TellingVerb::Update) if !theirs.knows_earlier(at) => {
+            reasons.push(Some(Reason::RecreationAsUpdate));
+        }
+        (TellingVerb::Add, TellingVerb::Update) => {
+            reasons.push((!ours.knows_earlier(at)).then_some(Reason::AddOrUpdate));
+        }
+        (TellingVerb::Update, TellingVerb::Add) => {
+            reasons.push((!theirs.knows_earlier(at)).then_some(Reason::AddOrUpdate));
+        }
+        _ => reasons.push(None),
+    }
+    if a.missed != b.missed {
+        reasons.push(Some(Reason::TombstoneOrObserved));
+    }
+    if a.initial != b.initial {
+        reasons.push(Some(Reason::InitialOrLive));
+    }
+    reasons
+}

@@ -1,0 +1,131 @@
+//! The program behind `cargo xtask apiserver`: builds the servers, and keeps a cluster up between two commands.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task talks to whoever runs it"
+)]
+
+mod keeper;
+mod progress;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use informer_live::{Binaries, BinariesError, ClusterOptions, WatchList};
+
+use self::progress::ProgressLine;
+
+/// Errors are only ever printed, so one boxed type serves them all.
+type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+
+/// The exit code that says: there is nothing to run here, and nothing to build it with. `cargo xtask e2e` skips then.
+const NOTHING_TO_RUN: u8 = 3;
+
+const USAGE: &str = "\
+usage: informer-live <command>
+
+  build                                        find kube-apiserver and etcd, or build them
+  up [--watch-list on|off] [--port <number>]   start a cluster that stays, and print the path of its kubeconfig
+  kubeconfig                                   print that path again
+  down                                         end that cluster
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let Err(error) = dispatch(&arguments) else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("error: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        eprintln!("  because: {cause}");
+        source = cause.source();
+    }
+    match error.downcast_ref() {
+        Some(BinariesError::NoGo) => ExitCode::from(NOTHING_TO_RUN),
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn dispatch(arguments: &[&str]) -> Result<()> {
+    match arguments {
+        ["build"] => {
+            let binaries = find_or_build()?;
+            println!("{}", binaries.kube_apiserver().display());
+            println!("{} ({})", binaries.etcd().display(), binaries.etcd_version()?);
+            Ok(())
+        }
+        ["up", options @ ..] => {
+            let options = options_of(options)?;
+            find_or_build()?;
+            println!("{}", keeper::up(&options)?.display());
+            Ok(())
+        }
+        // What `up` starts. Not in the usage: it stays in the foreground and says only one line.
+        ["keep", options @ ..] => keeper::keep(options_of(options)?.into()),
+        ["kubeconfig"] => {
+            println!("{}", keeper::kubeconfig()?.display());
+            Ok(())
+        }
+        ["down"] => keeper::down(),
+        _ => Err(format!("cannot understand `{}`\n\n{USAGE}", arguments.join(" ")).into()),
+    }
+}
+
+fn find_or_build() -> Result<Binaries> {
+    let mut line = ProgressLine::default();
+    Ok(Binaries::find_or_build(&mut |progress| line.show(progress))?)
+}
+
+/// What can be said of a cluster on a command line.
+#[derive(Clone, Debug)]
+struct UpOptions {
+    watch_list: WatchList,
+    port: Option<u16>,
+}
+
+fn options_of(mut arguments: &[&str]) -> Result<UpOptions> {
+    let mut options = UpOptions {
+        watch_list: WatchList::On,
+        port: None,
+    };
+    while let [name, value, rest @ ..] = arguments {
+        match (*name, *value) {
+            ("--watch-list", "on") => options.watch_list = WatchList::On,
+            ("--watch-list", "off") => options.watch_list = WatchList::Off,
+            ("--port", number) => options.port = Some(number.parse()?),
+            _ => return Err(format!("cannot understand `{name} {value}`\n\n{USAGE}").into()),
+        }
+        arguments = rest;
+    }
+    match arguments {
+        [] => Ok(options),
+        _ => Err(format!("`{}` lacks its value\n\n{USAGE}", arguments.join(" ")).into()),
+    }
+}
+
+impl UpOptions {
+    /// The command line that [`options_of`] reads back.
+    fn arguments(&self) -> Vec<String> {
+        let watch_list = match self.watch_list {
+            WatchList::On => "on",
+            WatchList::Off => "off",
+        };
+        let mut arguments = vec!["--watch-list".to_owned(), watch_list.to_owned()];
+        if let Some(port) = self.port {
+            arguments.extend(["--port".to_owned(), port.to_string()]);
+        }
+        arguments
+    }
+}
+
+impl From<UpOptions> for ClusterOptions {
+    fn from(options: UpOptions) -> Self {
+        let mut cluster = Self::default();
+        cluster.watch_list = options.watch_list;
+        cluster.port = options.port;
+        cluster
+    }
+}

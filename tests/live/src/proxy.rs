@@ -1,0 +1,242 @@
+//! A proxy that does to a connection what networks, load balancers and overloaded servers do, as a seed decides.
+//!
+//! It speaks plain HTTP/1.1 to its clients, and HTTP/1.1 with or without TLS to its servers, so it stands as well before a real
+//! kube-apiserver as before the embedded one. It works on bytes: only so can it stop in the middle of a chunk.
+
+mod exchange;
+mod message;
+mod plan;
+mod upstream;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::BufReader;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+pub use self::plan::{FaultKind, FaultProfile};
+pub use self::upstream::Upstream;
+
+use self::exchange::Next;
+use self::plan::Plan;
+
+/// How many faults the log keeps one by one. The counts go on beyond it.
+const LOG_CAPACITY: usize = 10_000;
+
+/// A listening proxy. It and its connections end when it is dropped.
+///
+/// Every request gets at most one fault, drawn from the seed in the order in which requests come. So one client that does one
+/// thing after the other meets the same faults again with the same seed, as far as the timing of the server allows.
+///
+/// Bounds: 64 KiB for the head of a request or an answer, 3 MiB for the body of a request, 4 MiB for a watch event that is told
+/// twice; bodies of answers are not kept. Stalls last as long as [`FaultProfile::stall`] says.
+pub struct FaultProxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    task: JoinHandle<Infallible>,
+}
+
+/// One fault that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Injected {
+    /// What was done.
+    pub kind: FaultKind,
+    /// The request it was done to: path and parameters.
+    pub target: String,
+}
+
+impl FaultProxy {
+    /// Listens on a free port of this machine, before one server.
+    ///
+    /// # Errors
+    /// No port can be opened.
+    pub async fn start(seed: u64, profile: FaultProfile, upstream: Upstream) -> io::Result<Self> {
+        Self::before(seed, profile, upstream, None).await
+    }
+
+    /// As [`start`](Self::start), with a second server behind the same address that may lag behind the first. It gets the
+    /// requests that [`FaultKind::Stale`] is drawn for.
+    ///
+    /// # Errors
+    /// No port can be opened.
+    pub async fn start_with_stale(
+        seed: u64,
+        profile: FaultProfile,
+        upstream: Upstream,
+        stale: Upstream,
+    ) -> io::Result<Self> {
+        Self::before(seed, profile, upstream, Some(stale)).await
+    }
+
+    async fn before(
+        seed: u64,
+        profile: FaultProfile,
+        upstream: Upstream,
+        stale: Option<Upstream>,
+    ) -> io::Result<Self> {
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = socket.local_addr()?;
+        let shared = Arc::new(Shared {
+            plan: Mutex::new(Plan::new(seed, profile, stale.is_some())),
+            upstream,
+            stale,
+            mood: watch::Sender::new(Mood::Stormy),
+            record: Mutex::default(),
+        });
+        let task = tokio::spawn(accept(socket, shared.clone()));
+        Ok(Self {
+            address,
+            shared,
+            task,
+        })
+    }
+
+    /// Where it listens, as `http://127.0.0.1:<port>/`.
+    pub fn url(&self) -> http::Uri {
+        format!("http://{}/", self.address)
+            .parse()
+            .expect("an address makes a sound URL")
+    }
+
+    /// A configuration of a client, changed so that the client goes through this proxy.
+    pub fn config(&self, mut config: kube::Config) -> kube::Config {
+        config.cluster_url = self.url();
+        config
+    }
+
+    /// From now on everything passes unharmed. What is stalled is reset.
+    pub fn calm(&self) {
+        self.shared.mood.send_replace(Mood::Calm);
+    }
+
+    /// How often each fault happened so far. Those that never did are not in it.
+    pub fn counts(&self) -> BTreeMap<FaultKind, u64> {
+        self.shared.record().counts.clone()
+    }
+
+    /// The faults so far, oldest first; at most 10,000 of them.
+    pub fn injected(&self) -> Vec<Injected> {
+        self.shared.record().injected.clone()
+    }
+
+    /// How many requests came so far.
+    pub fn requests(&self) -> u64 {
+        self.shared.record().requests
+    }
+
+    /// How often the whole state was asked for so far: by a list, of which pages after the first do not count, or by a watch that begins
+    /// with it.
+    pub fn reads_of_state(&self) -> u64 {
+        self.shared.record().reads_of_state
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What the connections of one proxy share.
+struct Shared {
+    plan: Mutex<Plan>,
+    upstream: Upstream,
+    stale: Option<Upstream>,
+    mood: watch::Sender<Mood>,
+    record: Mutex<Record>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    Stormy,
+    Calm,
+}
+
+#[derive(Default)]
+struct Record {
+    requests: u64,
+    reads_of_state: u64,
+    counts: BTreeMap<FaultKind, u64>,
+    injected: Vec<Injected>,
+}
+
+impl Shared {
+    fn is_stormy(&self) -> bool {
+        *self.mood.borrow() == Mood::Stormy
+    }
+
+    /// Returns when faults are over.
+    async fn calm(&self) {
+        let mut mood = self.mood.subscribe();
+        // The sender lives in `self`, so there is no error to meet.
+        let _ended = mood.wait_for(|mood| *mood == Mood::Calm).await;
+    }
+
+    fn arrived(&self, target: &str) {
+        let is_read = match target.contains("watch=") {
+            true => target.contains("sendInitialEvents=true"),
+            false => !target.contains("continue="),
+        };
+        let mut record = self.record();
+        record.requests += 1;
+        record.reads_of_state += u64::from(is_read);
+    }
+
+    fn happened(&self, kind: FaultKind, target: &str) {
+        let mut record = self.record();
+        *record.counts.entry(kind).or_default() += 1;
+        if record.injected.len() < LOG_CAPACITY {
+            record.injected.push(Injected {
+                kind,
+                target: target.to_owned(),
+            });
+        }
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        // Every change is one addition: what a panic leaves is sound.
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        // A draw changes nothing but the generator: what a panic leaves is sound.
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn accept(socket: TcpListener, shared: Arc<Shared>) -> Infallible {
+    // The set owns the connections: aborting this task drops it, which aborts them.
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        match socket.accept().await {
+            Ok((client, _)) => {
+                connections.spawn(serve(client, shared.clone()));
+            }
+            // Out of file descriptors, most likely; the next connection may fare better.
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+        }
+    }
+}
+
+/// Serves one connection of a client, request by request.
+async fn serve(client: TcpStream, shared: Arc<Shared>) {
+    let _late = client.set_nodelay(true);
+    let mut client = BufReader::new(client);
+    loop {
+        match exchange::exchange(&mut client, &shared).await {
+            Ok(Next::Request) => {}
+            Ok(Next::Close) | Err(_) => return,
+            Ok(Next::Reset) => {
+                // With nothing to linger for, the kernel sends a reset instead of an orderly end.
+                let _unknown = client.get_ref().set_zero_linger();
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Tests against a real kube-apiserver and etcd. `cargo xtask e2e` runs them, once with watch lists and once without.
+//!
+//! Most share one cluster and have a namespace each; those that hurt the server have a cluster of their own.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+/// The cluster itself: that it starts, does what it is told, and leaves nothing.
+mod cluster;
+/// Custom resources, whose definition comes, changes and goes while their informer runs.
+mod custom;
+/// The server restarted, paused and forgetful, and connections cut.
+mod faults;
+/// Every built-in kind that the server has.
+mod inventory;
+/// What goes over the wire: watch lists, lists, pages, compression.
+mod modes;
+/// Informers that read less than whole objects of one type.
+mod partial;
+/// Rights and tokens that come and go.
+mod rights;
+/// Which objects are asked for: by labels, by fields, by namespace.
+mod selection;
+/// What the tests share.
+mod support;
+/// Sees the requests of a client.
+mod tap;
+/// A line to the server that can be cut.
+mod wire;

@@ -1,0 +1,196 @@
+//! Rights and tokens that come and go: what an informer says meanwhile, and that it goes on by itself.
+
+use std::time::Duration;
+
+use informer_core::{SharedInformer, SourceError, State};
+use informer_live::{Cluster, ServiceAccount, Story};
+use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount as Account};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::support::{BOUND, Room, agree, impatient, shared, until};
+use crate::wire::Wire;
+
+/// What a role in a room allows with ConfigMaps.
+const READ: [&str; 3] = ["get", "list", "watch"];
+
+/// Gives a subject the right to do these things with the ConfigMaps of a room.
+async fn allow(room: &Room, subject: Value, verbs: &[&str]) {
+    let role = json!({
+        "metadata": {"name": "reader"},
+        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs}],
+    });
+    let binding = json!({
+        "metadata": {"name": "reader"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+        "subjects": [subject],
+    });
+    let roles: Api<Role> = Api::namespaced(room.client(), &room.name);
+    let bindings: Api<RoleBinding> = Api::namespaced(room.client(), &room.name);
+    let new = PostParams::default();
+    let role: Role = serde_json::from_value(role).unwrap();
+    let binding: RoleBinding = serde_json::from_value(binding).unwrap();
+    roles.create(&new, &role).await.unwrap();
+    bindings.create(&new, &binding).await.unwrap();
+}
+
+async fn take_away(room: &Room) {
+    let roles: Api<Role> = Api::namespaced(room.client(), &room.name);
+    let bindings: Api<RoleBinding> = Api::namespaced(room.client(), &room.name);
+    bindings.delete("reader", &DeleteParams::default()).await.unwrap();
+    roles.delete("reader", &DeleteParams::default()).await.unwrap();
+}
+
+fn user(name: &str) -> Value {
+    json!({"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name})
+}
+
+fn informer(client: Client, room: &Room) -> SharedInformer<ConfigMap> {
+    SharedInformer::builder(client)
+        .namespace(&room.name)
+        .reflector(impatient())
+        .build()
+        .unwrap()
+}
+
+fn is_live(state: &State) -> bool {
+    matches!(state, State::Live)
+}
+
+fn code_of(state: &State) -> Option<u16> {
+    match state {
+        State::Forbidden { error } | State::NotFound { error } | State::BackingOff { error, .. } => {
+            match error {
+                SourceError::Status { status } => Some(status.code),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_forbidden(state: &State) -> bool {
+    matches!(state, State::Forbidden { .. }) && code_of(state) == Some(403)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_list_is_told_so_and_synced_when_the_right_is_given() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "granted").await;
+    room.create("a", "1").await;
+    let informer = informer(cluster.client_as("granted").unwrap(), &room);
+    let (story, _) = Story::of(&informer).unwrap();
+    informer.start().unwrap();
+    until(&informer, "forbidden", |status| is_forbidden(&status.state)).await;
+    assert!(!informer.has_synced() && story.is_empty());
+
+    allow(&room, user("granted"), &READ).await;
+    informer.synced_within(BOUND).await.unwrap();
+    agree(&informer, &story, &room.items()).await;
+    assert!(is_live(&informer.status().state));
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_right_to_list_but_not_to_watch_is_not_enough() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "watcher").await;
+    room.create("a", "1").await;
+    allow(&room, user("watcher"), &["list"]).await;
+    let informer = informer(cluster.client_as("watcher").unwrap(), &room);
+    informer.start().unwrap();
+    until(&informer, "forbidden", |status| is_forbidden(&status.state)).await;
+    informer.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_right_that_is_taken_away_leaves_the_cache_and_one_given_again_catches_up() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "revoked").await;
+    room.create("a", "1").await;
+    room.create("b", "1").await;
+    allow(&room, user("revoked"), &READ).await;
+    let wire = Wire::to(cluster).await;
+    let informer = informer(wire.client_as(cluster, "revoked"), &room);
+    let (story, _) = Story::of(&informer).unwrap();
+    informer.start().unwrap();
+    informer.synced_within(BOUND).await.unwrap();
+
+    // The server does not end a watch whose right is gone; it refuses the next one.
+    take_away(&room).await;
+    wire.interrupt();
+    until(&informer, "forbidden", |status| is_forbidden(&status.state)).await;
+    assert_eq!(informer.indexer().len(), 2, "what was known stays");
+    assert!(informer.has_synced(), "that it was once is not taken back");
+
+    room.delete("a").await;
+    room.create("c", "1").await;
+    allow(&room, user("revoked"), &READ).await;
+    agree(&informer, &story, &room.items()).await;
+    until(&informer, "live", |status| is_live(&status.state)).await;
+    informer.shutdown().await;
+}
+
+async fn account(room: &Room) -> ServiceAccount {
+    let accounts: Api<Account> = Api::namespaced(room.client(), &room.name);
+    let account: Account = serde_json::from_value(json!({"metadata": {"name": "robot"}})).unwrap();
+    let made = accounts.create(&PostParams::default(), &account).await.unwrap();
+    ServiceAccount {
+        namespace: room.name.clone(),
+        name: "robot".to_owned(),
+        uid: made.metadata.uid.unwrap(),
+    }
+}
+
+/// A client with the token in a file, as in a pod: kube reads it again every minute.
+fn client_with(wire: &Wire, cluster: &Cluster, token: &std::path::Path) -> Client {
+    let mut config = wire.config_as(cluster, informer_live::ADMIN);
+    config.auth_info.token = None;
+    config.auth_info.token_file = Some(token.display().to_string());
+    informer_core::client::from_config(config).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_expires_is_said_and_a_new_one_catches_up() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "expired").await;
+    room.create("a", "1").await;
+    let account = account(&room).await;
+    let subject = json!({"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace});
+    allow(&room, subject, &READ).await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let short = Duration::from_secs(20);
+    std::fs::write(file.path(), cluster.service_account_token(&account, short)).unwrap();
+    let wire = Wire::to(cluster).await;
+    let informer = informer(client_with(&wire, cluster, file.path()), &room);
+    let (story, _) = Story::of(&informer).unwrap();
+    informer.start().unwrap();
+    informer.synced_within(BOUND).await.unwrap();
+
+    // The watch goes on without a good token; a new one is refused. The server remembers for some seconds that a token
+    // was good, so it is asked until it looks again.
+    tokio::time::sleep(short).await;
+    room.update("a", "2").await;
+    agree(&informer, &story, &room.items()).await;
+    crate::support::eventually(async || {
+        let state = informer.status().state;
+        if is_live(&state) {
+            wire.interrupt();
+        }
+        match code_of(&state) {
+            Some(401) if matches!(state, State::BackingOff { .. }) => Ok(()),
+            _ => Err(format!("not refused with 401, but {state}")),
+        }
+    })
+    .await;
+    assert_eq!(informer.indexer().len(), 1, "what was known stays");
+
+    room.create("b", "1").await;
+    let long = Duration::from_secs(3600);
+    std::fs::write(file.path(), cluster.service_account_token(&account, long)).unwrap();
+    agree(&informer, &story, &room.items()).await;
+    until(&informer, "live", |status| is_live(&status.state)).await;
+    informer.shutdown().await;
+}

@@ -1,0 +1,201 @@
+//! What the tests share: the cluster, a namespace for each test, bounded waits, and the judgement that all is well.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
+
+use informer_core::{InformerStatus, Object, ReflectorConfig, SharedInformer};
+use informer_live::{Cluster, ClusterOptions, Story, WatchList, version_of};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tokio::sync::OnceCell;
+
+/// Reached only when something hangs: longer than anything takes on a machine that is busy with other things.
+pub(crate) const BOUND: Duration = Duration::from_secs(180);
+
+/// How often a condition is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// The users of the shared cluster: one for each test that gives and takes rights.
+pub(crate) const USERS: [&str; 4] = ["granted", "revoked", "watcher", "nobody"];
+
+/// The pairing under test, as `cargo xtask e2e` names it.
+pub(crate) fn watch_list() -> WatchList {
+    match std::env::var("INFORMER_LIVE_WATCH_LIST").as_deref() {
+        Ok("off") => WatchList::Off,
+        _ => WatchList::On,
+    }
+}
+
+/// Options of a cluster for the pairing under test.
+pub(crate) fn options() -> ClusterOptions {
+    let mut options = ClusterOptions::default();
+    options.watch_list = watch_list();
+    options
+}
+
+/// The cluster that all tests share that do not hurt it. It ends with the process.
+pub(crate) async fn shared() -> &'static Cluster {
+    static SHARED: OnceCell<Cluster> = OnceCell::const_new();
+    let start = async || {
+        let mut options = options();
+        options.users = USERS.map(str::to_owned).to_vec();
+        Cluster::start(options).await.unwrap()
+    };
+    SHARED.get_or_init(start).await
+}
+
+/// A namespace that no other test knows.
+pub(crate) struct Room {
+    pub(crate) name: String,
+    client: Client,
+}
+
+impl Room {
+    pub(crate) async fn new(cluster: &Cluster, prefix: &str) -> Self {
+        let client = cluster.client();
+        let namespace = Namespace {
+            metadata: ObjectMeta {
+                generate_name: Some(format!("{prefix}-")),
+                ..ObjectMeta::default()
+            },
+            ..Namespace::default()
+        };
+        let api: Api<Namespace> = Api::all(client.clone());
+        let made = api.create(&PostParams::default(), &namespace).await.unwrap();
+        Self {
+            name: made.metadata.name.unwrap(),
+            client,
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    pub(crate) fn items(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.client(), &self.name)
+    }
+
+    /// Makes a ConfigMap with one value.
+    pub(crate) async fn create(&self, name: &str, value: &str) -> ConfigMap {
+        let item = item(name, value);
+        self.items().create(&PostParams::default(), &item).await.unwrap()
+    }
+
+    /// Changes the value of a ConfigMap.
+    pub(crate) async fn update(&self, name: &str, value: &str) -> ConfigMap {
+        let patch = Patch::Merge(json!({"data": {"value": value}}));
+        let parameters = PatchParams::default();
+        self.items().patch(name, &parameters, &patch).await.unwrap()
+    }
+
+    pub(crate) async fn delete(&self, name: &str) {
+        self.items().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+}
+
+/// A ConfigMap with one value.
+pub(crate) fn item(name: &str, value: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
+        data: Some(BTreeMap::from([("value".to_owned(), value.to_owned())])),
+        ..ConfigMap::default()
+    }
+}
+
+/// How reflectors behave here: as by default, but for refusals, which are looked at again more often than tests want to wait.
+pub(crate) fn impatient() -> ReflectorConfig {
+    let mut config = ReflectorConfig::default();
+    config.refused_delay = Duration::from_millis(500);
+    config.backoff.cap = Duration::from_secs(2);
+    config
+}
+
+/// Starts an informer and waits until its first state is in.
+pub(crate) async fn start<K: Object>(informer: &SharedInformer<K>) {
+    informer.start().unwrap();
+    let synced = informer.synced_within(BOUND).await;
+    synced.unwrap_or_else(|error| panic!("{error}: {:#?}", informer.status()));
+}
+
+/// Looks until there is no complaint any more; fails with the last one.
+pub(crate) async fn eventually(mut complaint: impl AsyncFnMut() -> Result<(), String>) {
+    let start = Instant::now();
+    while let Err(why) = complaint().await {
+        assert!(start.elapsed() < BOUND, "still so after {BOUND:?}: {why}");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Waits until an informer's status is as wanted.
+pub(crate) async fn until<K: Object>(
+    informer: &SharedInformer<K>,
+    wanted: &str,
+    is_so: impl Fn(&InformerStatus) -> bool,
+) {
+    eventually(async || {
+        let status = informer.status();
+        match is_so(&status) {
+            true => Ok(()),
+            false => Err(format!("not {wanted}, but {}", status.state)),
+        }
+    })
+    .await;
+}
+
+/// Waits until the cache is what the server has, version by version, and the handler's story ends there.
+pub(crate) async fn agree<K>(informer: &SharedInformer<K>, story: &Story<K>, server: &Api<K>)
+where
+    K: Object + Clone + DeserializeOwned + Debug,
+{
+    eventually(async || {
+        let list = server.list(&ListParams::default()).await;
+        let list = list.map_err(|error| error.to_string())?;
+        let there = versions(list.items.iter());
+        same(
+            "the cache",
+            &versions(informer.indexer().list().iter().map(|object| &**object)),
+            &there,
+        )?;
+        same("the handler's belief", &story.believed().unwrap(), &there)
+    })
+    .await;
+}
+
+/// Versions by key.
+fn versions<'a, K: Object>(objects: impl Iterator<Item = &'a K>) -> BTreeMap<String, String> {
+    let key = |object: &K| match &object.meta().namespace {
+        Some(namespace) => format!(
+            "{namespace}/{}",
+            object.meta().name.as_deref().unwrap_or_default()
+        ),
+        None => object.meta().name.clone().unwrap_or_default(),
+    };
+    objects.map(|object| (key(object), version_of(object))).collect()
+}
+
+fn same(what: &str, ours: &BTreeMap<String, String>, there: &BTreeMap<String, String>) -> Result<(), String> {
+    if ours == there {
+        return Ok(());
+    }
+    let differs = |(key, version): &(&String, &String)| there.get(*key) != Some(*version);
+    let more: Vec<_> = ours.iter().filter(differs).take(5).collect();
+    let missing: Vec<_> = there
+        .keys()
+        .filter(|key| !ours.contains_key(*key))
+        .take(5)
+        .collect();
+    Err(format!(
+        "{what} has {}, the server {}: not there {more:?}, not here {missing:?}",
+        ours.len(),
+        there.len()
+    ))
+}

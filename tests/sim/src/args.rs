@@ -1,0 +1,105 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use informer_sim::Keep;
+
+const USAGE: &str = "\
+usage: informer-sim --seed N [--keep 0-3,7] [--trace]
+       informer-sim [--seeds N | --for 10m] [--from N] [--jobs N] [--coverage FILE] [--least N] [--first]";
+
+/// What to do.
+pub(crate) struct Args {
+    pub(crate) mode: Mode,
+}
+
+pub(crate) enum Mode {
+    One(One),
+    Many(Many),
+}
+
+/// One seed.
+pub(crate) struct One {
+    pub(crate) seed: u64,
+    pub(crate) keep: Option<Keep>,
+    /// Print the plan and everything that is observed.
+    pub(crate) trace: bool,
+}
+
+/// Many seeds.
+pub(crate) struct Many {
+    pub(crate) amount: Amount,
+    pub(crate) from: u64,
+    pub(crate) jobs: usize,
+    /// Where the table of what was hit is written.
+    pub(crate) coverage: Option<PathBuf>,
+    /// How often everything must be hit.
+    pub(crate) least: Option<u64>,
+    /// Stop at the first failing seed, and do not cut it down.
+    pub(crate) first_only: bool,
+}
+
+pub(crate) enum Amount {
+    Seeds(u64),
+    Time(Duration),
+}
+
+impl Args {
+    pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut many = Many {
+            amount: Amount::Seeds(1_000),
+            from: 0,
+            jobs,
+            coverage: None,
+            least: None,
+            first_only: false,
+        };
+        let (mut seed, mut keep, mut trace) = (None, None, false);
+        while let Some(argument) = arguments.next() {
+            let mut value = || {
+                arguments
+                    .next()
+                    .ok_or_else(|| format!("{argument} needs a value\n{USAGE}"))
+            };
+            match argument.as_str() {
+                "--seed" => seed = Some(number(&value()?)?),
+                "--keep" => keep = Some(value()?.parse::<Keep>().map_err(|error| error.to_string())?),
+                "--trace" => trace = true,
+                "--seeds" => many.amount = Amount::Seeds(number(&value()?)?),
+                "--for" => many.amount = Amount::Time(time(&value()?)?),
+                "--from" => many.from = number(&value()?)?,
+                "--jobs" => many.jobs = usize::try_from(number(&value()?)?).unwrap_or(1).max(1),
+                "--coverage" => many.coverage = Some(value()?.into()),
+                "--least" => many.least = Some(number(&value()?)?),
+                "--first" => many.first_only = true,
+                other => return Err(format!("cannot understand {other}\n{USAGE}")),
+            }
+        }
+        let mode = match seed {
+            Some(seed) => Mode::One(One { seed, keep, trace }),
+            None => Mode::Many(many),
+        };
+        Ok(Self { mode })
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a number"))
+}
+
+/// `90s`, `10m`, `2h`.
+fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a time such as 90s, 10m or 2h");
+    let (count, unit) = text
+        .split_at_checked(text.len().saturating_sub(1))
+        .ok_or_else(wrong)?;
+    let count: u64 = count.parse().map_err(|_| wrong())?;
+    match unit {
+        "s" => Ok(Duration::from_secs(count)),
+        "m" => Ok(Duration::from_secs(count * 60)),
+        "h" => Ok(Duration::from_secs(count * 3_600)),
+        _ => Err(wrong()),
+    }
+}

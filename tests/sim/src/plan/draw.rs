@@ -1,0 +1,217 @@
+//! From a seed to a plan.
+
+use std::time::Duration;
+
+use informer_core::{InitialState, Overflow};
+use informer_testing::{WatchCache, WatchList};
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+
+use super::{
+    Action, HandlerKind, HandlerPlan, InformerPlan, NAMESPACES, PLACES, Pause, Plan, ServerPlan, Step,
+    Transform, Write, WriteKind, faults,
+};
+
+/// How many steps a plan has, not counting those that set the stage.
+const STEPS: std::ops::Range<usize> = 90..120;
+
+pub(super) fn plan(seed: u64) -> Plan {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let server = server(&mut random);
+    let second = random.random_bool(0.25);
+    let informers: Vec<InformerPlan> = (0..1 + usize::from(second))
+        .map(|_| informer(&mut random))
+        .collect();
+    let yields = [0, 10, 30, 60][random.random_range(0..4)];
+    let mut actions = opening(&mut random, informers.len());
+    for _ in 0..random.random_range(STEPS) {
+        actions.push(action(&mut random, informers.len()));
+    }
+    let steps = actions
+        .into_iter()
+        .enumerate()
+        .map(|(number, action)| Step {
+            number,
+            action,
+            pause: pause(&mut random),
+        })
+        .collect();
+    Plan {
+        seed,
+        server,
+        informers,
+        yields,
+        steps,
+    }
+}
+
+fn server(random: &mut SmallRng) -> ServerPlan {
+    ServerPlan {
+        history: pick(random, [100_000, 100_000, 100, 20]),
+        watch_cache: pick(random, [WatchCache::On, WatchCache::Off]),
+        watch_list: pick(
+            random,
+            [WatchList::On, WatchList::On, WatchList::On, WatchList::Off],
+        ),
+        bookmark_interval: Duration::from_secs(pick(random, [1, 10, 60])),
+        watch_buffer: pick(random, [10_000, 5]),
+    }
+}
+
+fn informer(random: &mut SmallRng) -> InformerPlan {
+    InformerPlan {
+        initial: pick(
+            random,
+            [
+                InitialState::WatchList,
+                InitialState::WatchList,
+                InitialState::List,
+            ],
+        ),
+        page_size: pick(random, [None, Some(1), Some(3), Some(500)]),
+        namespaces: pick(random, [None, None, Some(1), Some(2), Some(NAMESPACES.len())]),
+        selective: random.random_bool(0.2),
+        resync: pick(random, [None, None, Some(Duration::from_secs(30))]),
+        transform: pick(
+            random,
+            [
+                Transform::None,
+                Transform::Counting,
+                Transform::Counting,
+                Transform::Failing,
+                Transform::Panicking,
+            ],
+        ),
+        gzip: random.random_bool(0.5),
+        capacity: pick(random, [1, 4, 1_000]),
+        batch: pick(random, [1, 4, 100]),
+    }
+}
+
+/// Some objects that are there from the beginning, the first handlers, and the start of the first informer.
+fn opening(random: &mut SmallRng, informers: usize) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let objects = random.random_range(0..PLACES);
+    actions.push(Action::Burst((0..objects).map(|_| write(random)).collect()));
+    for informer in 0..informers {
+        for _ in 0..random.random_range(1..4) {
+            actions.push(add_handler(random, informer));
+        }
+        actions.push(Action::AddIndex {
+            informer,
+            panics: false,
+        });
+    }
+    if random.random_bool(0.3) {
+        actions.push(Action::RandomFaults {
+            seed: random.random(),
+            harsh: random.random_bool(0.5),
+        });
+    }
+    actions.extend((0..informers).map(|informer| Action::Start { informer }));
+    actions
+}
+
+fn action(random: &mut SmallRng, informers: usize) -> Action {
+    let informer = random.random_range(0..informers);
+    match random.random_range(0..200) {
+        0..60 => Action::Write(write(random)),
+        60..76 => Action::Burst((0..random.random_range(2..12)).map(|_| write(random)).collect()),
+        76..106 => Action::Fault(faults::draw(random)),
+        106..109 => Action::RandomFaults {
+            seed: random.random(),
+            harsh: random.random_bool(0.5),
+        },
+        109..114 => Action::EndFaults,
+        114..119 => Action::Compact {
+            keep: random.random_range(0..20),
+        },
+        119 => Action::Rewind {
+            back: random.random_range(1..15),
+        },
+        120..126 => Action::CloseWatches,
+        126..131 => Action::Unseen((0..random.random_range(1..4)).map(|_| write(random)).collect()),
+        131..137 => add_handler(random, informer),
+        137..141 => Action::RemoveHandler {
+            informer,
+            which: random.random_range(0..8),
+        },
+        141..147 => Action::ReadStreams {
+            events: random.random_range(1..20),
+        },
+        147..150 => Action::AddIndex {
+            informer,
+            panics: random.random_bool(0.3),
+        },
+        150 => Action::Stop { informer },
+        151..153 => Action::Start { informer },
+        153..159 => Action::WaitUntil {
+            informer,
+            patience: Duration::from_secs(pick(random, [1, 20, 120])),
+        },
+        159..162 => Action::Calm,
+        162..170 => Action::Advance(Duration::from_secs(random.random_range(60..1_300))),
+        _ => Action::Advance(Duration::from_millis(random.random_range(1..20_000))),
+    }
+}
+
+fn add_handler(random: &mut SmallRng, informer: usize) -> Action {
+    let kind = match random.random_range(0..12) {
+        0..4 => HandlerKind::Quick,
+        4..6 => HandlerKind::Slow(Duration::from_millis(pick(random, [1, 100, 4_000]))),
+        6..8 => HandlerKind::Async,
+        8 => HandlerKind::Panicking(random.random_range(1..6)),
+        9 => HandlerKind::AsyncPanicking(random.random_range(1..6)),
+        _ => HandlerKind::Stream,
+    };
+    let mut handler = HandlerPlan {
+        kind,
+        buffer: pick(random, [None, Some(1), Some(2), Some(8)]),
+        overflow: pick(
+            random,
+            [
+                Overflow::Coalesce,
+                Overflow::Coalesce,
+                Overflow::Coalesce,
+                Overflow::Grow,
+                Overflow::Disconnect,
+            ],
+        ),
+        resync: pick(random, [None, None, Some(0), Some(10)]),
+    };
+    // A slow handler that is told everything again every few seconds, and keeps every event, never comes to an end.
+    let keeps_all = handler.overflow != Overflow::Coalesce || handler.buffer.is_none();
+    if keeps_all && matches!(kind, HandlerKind::Slow(_)) {
+        handler.resync = Some(0);
+    }
+    Action::AddHandler { informer, handler }
+}
+
+fn write(random: &mut SmallRng) -> Write {
+    Write {
+        place: random.random_range(0..PLACES),
+        value: random.random_range(0..40),
+        kind: pick(
+            random,
+            [
+                WriteKind::Put,
+                WriteKind::Put,
+                WriteKind::Put,
+                WriteKind::Delete,
+                WriteKind::Recreate,
+            ],
+        ),
+    }
+}
+
+fn pause(random: &mut SmallRng) -> Pause {
+    match random.random_range(0..10) {
+        0..3 => Pause::Turns(random.random_range(0..12)),
+        3..8 => Pause::Millis(random.random_range(0..1_000)),
+        _ => Pause::Millis(random.random_range(0..4_000)),
+    }
+}
+
+fn pick<T: Clone, const N: usize>(random: &mut SmallRng, choices: [T; N]) -> T {
+    choices[random.random_range(0..N)].clone()
+}

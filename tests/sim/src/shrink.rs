@@ -1,0 +1,56 @@
+//! Cuts a failing plan down to the steps it needs to fail.
+
+use crate::plan::{Keep, Plan};
+use crate::verdict::Violation;
+use crate::world::run;
+
+/// How many runs a search may take.
+const RUNS: usize = 600;
+
+/// The smallest plan found that breaks the same guarantee, and how it does. Steps are removed in ever smaller pieces, as long as
+/// what is left still fails.
+pub fn shrink(plan: &Plan, violation: &Violation) -> (Plan, Violation) {
+    let mut runs = 0;
+    let mut smallest = (plan.clone(), violation.clone());
+    // What comes after the violation cannot have caused it.
+    let until: Keep = plan
+        .steps
+        .iter()
+        .map(|step| step.number)
+        .filter(|number| *number <= violation.step)
+        .collect();
+    try_plan(plan.kept(&until), &mut smallest, &mut runs);
+    let mut piece = smallest.0.steps.len().div_ceil(2);
+    while piece > 0 && runs < RUNS {
+        let mut at = 0;
+        let mut cut = false;
+        while at < smallest.0.steps.len() && runs < RUNS {
+            let numbers = smallest.0.steps.iter().map(|step| step.number);
+            let without: Keep = numbers
+                .enumerate()
+                .filter(|(index, _)| !(at..at + piece).contains(index))
+                .map(|(_, number)| number)
+                .collect();
+            if try_plan(smallest.0.kept(&without), &mut smallest, &mut runs) {
+                cut = true;
+            } else {
+                at += piece;
+            }
+        }
+        if !cut || piece > 1 {
+            piece /= 2;
+        }
+    }
+    smallest
+}
+
+fn try_plan(plan: Plan, smallest: &mut (Plan, Violation), runs: &mut usize) -> bool {
+    *runs += 1;
+    match run(&plan).violation {
+        Some(violation) if violation.guarantee == smallest.1.guarantee => {
+            *smallest = (plan, violation);
+            true
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,300 @@
+//! One informer on its stage: made as its plan says, with handlers, streams and indexes that come and go.
+
+mod check;
+mod handlers;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use informer_core::delta::QueueOptions;
+use informer_core::{
+    Index, Indexer, Offload, ReflectorConfig, ResourceVersion, SharedInformer, Snapshot, WaitError,
+};
+use informer_testing::ApiServer;
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use crate::history::{History, State, data};
+use crate::plan::{InformerPlan, NAMESPACES, Transform};
+use crate::story::{Facts, Slot, number};
+use crate::verdict::report;
+use crate::wire;
+use handlers::Listening;
+
+/// One informer, from its making to its end. A stopped informer is followed by a new one with the same plan.
+pub(crate) struct Stage {
+    number: usize,
+    plan: InformerPlan,
+    informer: SharedInformer<ConfigMap>,
+    slot: Slot,
+    history: Arc<Mutex<History>>,
+    life: Life,
+    listening: Vec<Listening>,
+    added: usize,
+    indexes: Vec<(Index<ConfigMap, String>, bool)>,
+    scopes: BTreeMap<String, ScopeRecord>,
+    /// The store as of the last check.
+    last: Option<Snapshot<ConfigMap>>,
+    /// Whether anything has happened in this run that may leave a store in doubt.
+    doubted: Arc<AtomicBool>,
+    reader: Arc<Mutex<Option<Indexer<ConfigMap>>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Made,
+    Running,
+    Stopped,
+}
+
+/// What the last check saw of one scope.
+#[derive(Clone, Copy, Default)]
+struct ScopeRecord {
+    version: u64,
+    unreadable: u64,
+    rewinds: u64,
+    doubt: Doubt,
+}
+
+/// Why a store need not show exactly what the server had at the store's version. Even then nothing is invented, and nothing is
+/// deleted without reason.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Doubt {
+    #[default]
+    None,
+    /// Something came whose name could not be read, when so many lists were complete. The next list may have been on its way; the
+    /// one after it is whole.
+    Unreadable { lists: u64 },
+    /// The second list has been seen; the store must still get to its version.
+    Healing { version: u64 },
+    /// The server was rewound, perhaps under a list.
+    Rewound,
+}
+
+impl Stage {
+    pub(crate) fn new(
+        server: &ApiServer,
+        number: usize,
+        seed: u64,
+        plan: &InformerPlan,
+        history: &Arc<Mutex<History>>,
+        doubted: &Arc<AtomicBool>,
+    ) -> Self {
+        let slot: Slot = Arc::default();
+        let mut config = ReflectorConfig::default();
+        config.seed = Some(seed.wrapping_add(number as u64));
+        config.initial = plan.initial;
+        config.page_size = plan.page_size;
+        let client = wire::client(server, slot.clone(), plan.gzip);
+        let queue = QueueOptions::default().capacity(plan.capacity).batch(plan.batch);
+        let mut builder = SharedInformer::<ConfigMap>::builder(client)
+            .reflector(config)
+            .queue(queue)
+            .offload(Offload::Inline);
+        if let Some(count) = plan.namespaces {
+            builder = builder.namespaces(NAMESPACES.into_iter().take(count));
+        }
+        if plan.selective {
+            builder = builder.labels("tier=a");
+        }
+        if let Some(period) = plan.resync {
+            builder = builder.resync(period);
+        }
+        if plan.transform != Transform::None {
+            let transform = plan.transform;
+            builder = builder.try_transform(move |object| transformed(transform, object));
+        }
+        let informer = builder.build().expect("every drawn plan is valid");
+        let reader = Arc::new(Mutex::new(Some(informer.indexer())));
+        Self {
+            number,
+            plan: plan.clone(),
+            informer,
+            slot,
+            history: history.clone(),
+            life: Life::Made,
+            listening: Vec::new(),
+            added: 0,
+            indexes: Vec::new(),
+            scopes: BTreeMap::new(),
+            last: None,
+            doubted: doubted.clone(),
+            reader,
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            history: self.history.clone(),
+            indexer: self.informer.indexer(),
+            informer: self.slot.clone(),
+            counted: self.plan.transform != Transform::None,
+            selective: self.plan.selective,
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.life == Life::Running
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.life == Life::Stopped
+    }
+
+    pub(crate) fn start(&mut self) {
+        if self.life != Life::Made {
+            return;
+        }
+        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.informer.clone());
+        if let Err(error) = self.informer.start() {
+            report("I9", || {
+                format!("informer {} does not start: {error}", self.number)
+            });
+        }
+        self.life = Life::Running;
+    }
+
+    /// Shuts the informer down; afterwards nothing of it may be heard.
+    pub(crate) async fn stop(&mut self) {
+        if self.life == Life::Stopped {
+            return;
+        }
+        let before = self.life;
+        self.life = Life::Stopped;
+        // The longest call of a handler here takes four seconds.
+        let patience = std::time::Duration::from_secs(60);
+        if let Err(error) = self.informer.shutdown_timeout(patience).await {
+            report("I14", || format!("informer {}: {error}", self.number));
+        }
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if before == Life::Running {
+            self.check();
+        }
+        for listening in &self.listening {
+            listening.check_stopped();
+        }
+        if self.informer.add_handler(|_| {}).is_ok() {
+            report("I9", || {
+                format!("informer {} takes a handler after its end", self.number)
+            });
+        }
+    }
+
+    /// Adds an index; a panicking one must hurt nothing but itself. Its function looks at the store as a reader would, in the
+    /// middle of a commit.
+    pub(crate) fn add_index(&mut self, panics: bool) {
+        let name = format!("index-{}", self.indexes.len());
+        let probe = check::Probe::new(self);
+        let added = self.informer.add_index(&name, move |object: &ConfigMap| {
+            probe.look();
+            assert!(!(panics && number_in(object).is_multiple_of(5)), "simulated");
+            vec![data(object, "value").to_owned(), State::of(object).tier]
+        });
+        match added {
+            Ok(index) => self.indexes.push((index, panics)),
+            Err(error) => report("I6", || format!("{name} cannot be added: {error}")),
+        }
+    }
+
+    /// Waits for a version; if the wait succeeds, nothing older can be read.
+    pub(crate) async fn wait_until(&self, version: &str, patience: std::time::Duration) {
+        if !self.is_running() {
+            return;
+        }
+        let wanted = ResourceVersion::new(version);
+        match self.informer.wait_until_within(&wanted, patience).await {
+            Ok(()) => {
+                for (scope, reached) in self.informer.indexer().versions().iter() {
+                    let reached = number(reached.map(ToString::to_string));
+                    if reached < number(Some(version.to_owned())) {
+                        report("I13", || {
+                            format!("waited for {version}, but {scope} is at {reached}")
+                        });
+                    }
+                }
+            }
+            Err(WaitError::Timeout { .. }) => {}
+            Err(error) => report("I13", || format!("a wait for {version} ended with: {error}")),
+        }
+    }
+
+    /// The server is going back: until it is noticed nothing is certain.
+    pub(crate) fn rewinding(&mut self) {
+        for record in self.scopes.values_mut() {
+            record.doubt = Doubt::Rewound;
+        }
+    }
+
+    /// The informer has noticed: it has seen nothing that the server does not have.
+    pub(crate) fn rewound(&mut self) {
+        let status = self.informer.status();
+        for scope in &status.scopes {
+            let record = self.scopes.entry(scope.scope.to_string()).or_default();
+            // What could not be read in between is not known to be whole.
+            record.doubt = match scope.counts.unreadable == record.unreadable && record.unreadable == 0 {
+                true => Doubt::None,
+                false => Doubt::Unreadable {
+                    lists: scope.counts.lists,
+                },
+            };
+            record.unreadable = scope.counts.unreadable;
+        }
+    }
+
+    /// Whether no scope has seen more than this revision.
+    pub(crate) fn is_not_past(&self, revision: u64) -> bool {
+        let status = self.informer.status();
+        let stored = status
+            .versions
+            .iter()
+            .map(|(_, version)| version.map(ToString::to_string));
+        let seen = status
+            .scopes
+            .iter()
+            .map(|scope| scope.version.as_ref().map(ToString::to_string));
+        stored.chain(seen).all(|version| number(version) <= revision)
+    }
+
+    /// Whether nothing is doubtful or stale any more.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.scopes.values().all(|record| record.doubt == Doubt::None)
+            && self.informer.status().stale.is_empty()
+    }
+
+    /// The handlers and streams that hear events.
+    pub(crate) async fn read_streams(&mut self, events: usize) {
+        for listening in &mut self.listening {
+            listening.read(events).await;
+        }
+    }
+}
+
+/// The number in an object's value.
+fn number_in(object: &ConfigMap) -> u64 {
+    let digits: String = data(object, "value")
+        .chars()
+        .filter(char::is_ascii_digit)
+        .collect();
+    digits.parse().unwrap_or_default()
+}
+
+/// Whether a transform has trouble with an object.
+fn is_trouble(number: u64) -> bool {
+    number.is_multiple_of(7)
+}
+
+fn transformed(transform: Transform, object: &mut ConfigMap) -> Result<(), String> {
+    let seen: u64 = data(object, "transformed").parse().unwrap_or_default();
+    let number = number_in(object);
+    let data = object.data.get_or_insert_default();
+    data.insert("transformed".to_owned(), (seen + 1).to_string());
+    match transform {
+        Transform::Failing if is_trouble(number) => Err("simulated".to_owned()),
+        Transform::Panicking => {
+            assert!(!is_trouble(number), "simulated");
+            Ok(())
+        }
+        Transform::None | Transform::Counting | Transform::Failing => Ok(()),
+    }
+}

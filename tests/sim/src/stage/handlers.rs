@@ -1,0 +1,145 @@
+//! The handlers and streams of one informer: how each behaves, and what becomes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use informer_core::{
+    Event, EventStream, HandlerOptions, HandlerState, Offload, Overflow, Registration, simulation,
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::Stage;
+use crate::plan::{HandlerKind, HandlerPlan};
+use crate::story::Story;
+use crate::verdict::report;
+
+/// A handler or a stream that was added.
+pub(super) struct Listening {
+    pub(super) story: Arc<Story>,
+    pub(super) plan: HandlerPlan,
+    stream: Option<EventStream<ConfigMap>>,
+    pub(super) removed: bool,
+}
+
+impl Stage {
+    pub(crate) fn add_handler(&mut self, plan: HandlerPlan) {
+        if self.is_stopped() {
+            return;
+        }
+        let folds = plan.overflow == Overflow::Coalesce && plan.buffer.is_some();
+        let kind = if folds { "folding" } else { "exact" };
+        let name = format!("informer {} {kind} handler {}", self.number, self.added);
+        self.added += 1;
+        let story = Story::new(name.clone(), self.facts());
+        let options = options(name, plan);
+        let mut stream = None;
+        let added = match plan.kind {
+            HandlerKind::Quick | HandlerKind::Panicking(_) => {
+                let hearing = story.clone();
+                self.informer
+                    .add_handler_with(options, move |event: Event<ConfigMap>| {
+                        let call = hearing.hear(&event);
+                        panic_in(plan.kind, call);
+                    })
+            }
+            HandlerKind::Slow(_) | HandlerKind::Async | HandlerKind::AsyncPanicking(_) => {
+                let hearing = story.clone();
+                self.informer
+                    .add_async_handler_with(options, move |event: Event<ConfigMap>| {
+                        let hearing = hearing.clone();
+                        async move {
+                            let call = hearing.hear(&event);
+                            simulation::yield_point().await;
+                            if let HandlerKind::Slow(time) = plan.kind {
+                                tokio::time::sleep(time).await;
+                            }
+                            panic_in(plan.kind, call);
+                        }
+                    })
+            }
+            HandlerKind::Stream => {
+                let events = self.informer.events_with(&options);
+                let registration = events.registration().clone();
+                stream = Some(events);
+                Ok(registration)
+            }
+        };
+        match added {
+            Ok(registration) => story.registered(registration),
+            Err(error) => report("I8", || format!("{} cannot be added: {error}", story.name())),
+        }
+        self.listening.push(Listening {
+            story,
+            plan,
+            stream,
+            removed: false,
+        });
+    }
+
+    /// Removes a handler: it takes effect at the call, and when it has been awaited the handler has returned for good.
+    pub(crate) async fn remove_handler(&mut self, which: usize) {
+        let mut active: Vec<&mut Listening> = self.listening.iter_mut().filter(|one| !one.removed).collect();
+        if active.is_empty() {
+            return;
+        }
+        let at = which % active.len();
+        let listening = &mut active[at];
+        listening.removed = true;
+        listening.story.ends();
+        listening.stream = None;
+        if let Some(registration) = listening.story.registration() {
+            let gone = tokio::time::timeout(Duration::from_secs(60), registration.remove()).await;
+            if gone.is_err() {
+                report("I14", || format!("{} does not return", listening.story.name()));
+            }
+        }
+    }
+}
+
+impl Listening {
+    pub(super) fn state(&self) -> HandlerState {
+        let registration = self.story.registration().map(Registration::status);
+        registration.map_or(HandlerState::Removed, |status| status.state)
+    }
+
+    /// Reads up to so many events, if this is a stream and they are there.
+    pub(super) async fn read(&mut self, events: usize) {
+        let Some(stream) = &mut self.stream else { return };
+        for _ in 0..events {
+            let next = futures::future::poll_immediate(stream.next()).await;
+            let Some(Some(event)) = next else { return };
+            self.story.hear(&event);
+            simulation::yield_point().await;
+        }
+    }
+
+    /// Its informer has shut down.
+    pub(super) fn check_stopped(&self) {
+        self.story.ends();
+        if self.state() == HandlerState::Active {
+            report("I9", || format!("{} is active after the end", self.story.name()));
+        }
+    }
+}
+
+fn options(name: String, plan: HandlerPlan) -> HandlerOptions {
+    let mut options = HandlerOptions::default()
+        .name(name)
+        .run_on(Offload::Inline)
+        .on_overflow(plan.overflow);
+    if let Some(buffer) = plan.buffer {
+        options = options.buffer(buffer);
+    }
+    match plan.resync {
+        None => options,
+        Some(0) => options.resync(None),
+        Some(seconds) => options.resync(Some(Duration::from_secs(seconds))),
+    }
+}
+
+fn panic_in(kind: HandlerKind, call: u64) {
+    if let HandlerKind::Panicking(every) | HandlerKind::AsyncPanicking(every) = kind {
+        assert!(!call.is_multiple_of(every), "simulated");
+    }
+}

@@ -1,0 +1,212 @@
+//! What one handler hears, checked event by event: I1, I7, I8, I9, I10 and I15 as a handler sees them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use informer_core::{Deleted, Event, Indexer, ObjectKey, Origin, Registration, SharedInformer, UpdateCause};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use crate::history::{History, Key, State, data};
+use crate::verdict::{observe, report};
+
+/// An informer that handlers and requests can look at while it runs. Emptied when it stops: it would keep itself alive.
+pub(crate) type Slot = Arc<Mutex<Option<SharedInformer<ConfigMap>>>>;
+
+/// What all handlers of an informer check against.
+#[derive(Clone)]
+pub(crate) struct Facts {
+    pub(crate) history: Arc<Mutex<History>>,
+    pub(crate) indexer: Indexer<ConfigMap>,
+    /// The informer itself, while it runs.
+    pub(crate) informer: Slot,
+    /// Whether every object was counted by a transform.
+    pub(crate) counted: bool,
+    /// Whether only objects of tier `a` are covered.
+    pub(crate) selective: bool,
+}
+
+/// What a handler has been told, and whether it was true.
+pub(crate) struct Story {
+    name: String,
+    facts: Facts,
+    registration: OnceLock<Registration>,
+    told: Mutex<Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    known: BTreeMap<Key, Arc<ConfigMap>>,
+    calls: u64,
+    /// Set when the handler was removed, or its informer has shut down.
+    over: bool,
+}
+
+impl Story {
+    pub(crate) fn new(name: String, facts: Facts) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            facts,
+            registration: OnceLock::new(),
+            told: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn registered(&self, registration: Registration) {
+        let _ = self.registration.set(registration);
+    }
+
+    pub(crate) fn registration(&self) -> Option<&Registration> {
+        self.registration.get()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// From now on the handler must hear nothing.
+    pub(crate) fn ends(&self) {
+        self.told().over = true;
+    }
+
+    pub(crate) fn known(&self) -> BTreeMap<Key, Arc<ConfigMap>> {
+        self.told().known.clone()
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks one event against all before, and the store. Gives the number of the call.
+    pub(crate) fn hear(&self, event: &Event<ConfigMap>) -> u64 {
+        let mut told = self.told();
+        told.calls += 1;
+        observe(&format!("{} {event:?}", self.name));
+        if told.over {
+            self.wrong("I7", event, "told after the end");
+        }
+        let object = event.object();
+        let key = Key::of(object);
+        let state = State::of(object);
+        match event {
+            Event::Added { object, origin, .. } => {
+                if told.known.insert(key.clone(), object.clone()).is_some() {
+                    self.wrong("I7", event, "added, which the handler knew already");
+                }
+                if *origin == Origin::Initial && self.registration().is_some_and(Registration::has_synced) {
+                    self.wrong(
+                        "I9",
+                        event,
+                        "part of the initial state, told to a handler in sync",
+                    );
+                }
+                self.check_state(event, &key, &state);
+            }
+            Event::Updated { old, new, cause, .. } => {
+                match told.known.insert(key.clone(), new.clone()) {
+                    None => self.wrong("I8", event, "updated, never added"),
+                    Some(before) if !Arc::ptr_eq(&before, old) => {
+                        self.wrong("I7", event, "its old side is not what was heard last");
+                    }
+                    Some(_) => {}
+                }
+                self.check_update(event, &State::of(old), &state, *cause, Arc::ptr_eq(old, new));
+                self.check_state(event, &key, &state);
+            }
+            Event::Deleted(deleted) => match (told.known.remove(&key), deleted) {
+                (None, _) => self.wrong("I8", event, "deleted, never added"),
+                (Some(before), Deleted::Missed { last_known, .. })
+                    if self.is_exact() && !Arc::ptr_eq(&before, last_known) =>
+                {
+                    self.wrong("I7", event, "its last known state is not what was heard last");
+                }
+                (Some(before), _) if State::of(&before).uid != state.uid => {
+                    self.wrong("I10", event, "the object deleted is not the one known");
+                }
+                (Some(_), _) => {}
+            },
+        }
+        if self.facts.counted && data(object, "transformed") != "1" {
+            self.wrong("I15", event, "not transformed once");
+        }
+        self.check_store(event, &state);
+        told.calls
+    }
+
+    /// Whether every event is told as it happened.
+    fn is_exact(&self) -> bool {
+        !self.name.contains("folding")
+    }
+
+    /// Whether the informer has reported that the server's history went back.
+    fn was_rewound(&self) -> bool {
+        let slot = self.facts.informer.lock().unwrap_or_else(PoisonError::into_inner);
+        let scopes = slot.as_ref().map(|informer| informer.status().scopes);
+        scopes.is_none_or(|scopes| scopes.iter().any(|scope| scope.counts.rewinds > 0))
+    }
+
+    fn check_state(&self, event: &Event<ConfigMap>, key: &Key, state: &State) {
+        let history = self.facts.history.lock().unwrap_or_else(PoisonError::into_inner);
+        if !history.knows(key, state) {
+            self.wrong("I4", event, "a state the server never had");
+        }
+        if self.facts.selective && state.tier != "a" {
+            self.wrong("I4", event, "an object the selector does not choose");
+        }
+    }
+
+    fn check_update(
+        &self,
+        event: &Event<ConfigMap>,
+        old: &State,
+        new: &State,
+        cause: UpdateCause,
+        same: bool,
+    ) {
+        if old.uid != new.uid {
+            self.wrong(
+                "I10",
+                event,
+                "another object under the same name, told as an update",
+            );
+        }
+        match cause {
+            UpdateCause::Resync if !same => self.wrong("I7", event, "a resync that changes something"),
+            UpdateCause::Change if new.revision < old.revision && !self.was_rewound() => {
+                self.wrong("I1", event, "goes backwards");
+            }
+            _ => {}
+        }
+    }
+
+    /// The store is never behind the event in hand.
+    fn check_store(&self, event: &Event<ConfigMap>, state: &State) {
+        let Some(key) = event.key() else { return };
+        let snapshot = self.facts.indexer.snapshot();
+        let reached = number(snapshot.versions().of_key(&key).map(ToString::to_string));
+        let older = snapshot
+            .get(&key)
+            .is_some_and(|stored| State::of(&stored).revision < state.revision);
+        // After a rewind a slow handler may hear of the history that was undone.
+        if (reached < state.revision || older) && !self.was_rewound() {
+            self.wrong(
+                "I7",
+                event,
+                &format!("the store is at {reached}, with an older state: {older}"),
+            );
+        }
+    }
+
+    fn wrong(&self, guarantee: &'static str, event: &Event<ConfigMap>, why: &str) {
+        report(guarantee, || format!("{} heard {event:?}: {why}", self.name));
+    }
+}
+
+/// A version as a number; zero for none.
+pub(crate) fn number(version: Option<String>) -> u64 {
+    version.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// A key as informer-core writes it.
+pub(crate) fn object_key(key: &Key) -> ObjectKey {
+    ObjectKey::namespaced(key.namespace.as_str(), key.name.as_str())
+}

@@ -1,0 +1,126 @@
+//! What a run found wrong, first things first.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// A guarantee that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// `I3`, or `panic`, or `stuck`.
+    pub guarantee: &'static str,
+    /// What was seen.
+    pub what: String,
+    /// The number of the step after which it was seen.
+    pub step: usize,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} after step {}: {}", self.guarantee, self.step, self.what)
+    }
+}
+
+/// Collects what goes wrong anywhere in a run: in a check, in a handler, in the middle of a request.
+///
+/// A run is one thread, so a shared cell will do; handlers, which must be `Send`, reach it through [`report`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict(Rc<RefCell<Record>>);
+
+#[derive(Debug, Default)]
+struct Record {
+    step: usize,
+    first: Option<Violation>,
+    /// Everything that was heard, folded into one number.
+    hash: u64,
+    events: u64,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Verdict>> = const { RefCell::new(None) };
+}
+
+impl Verdict {
+    /// Makes this the verdict of the thread.
+    pub(crate) fn begin() -> Self {
+        let verdict = Self::default();
+        CURRENT.set(Some(verdict.clone()));
+        verdict
+    }
+
+    /// Leaves the thread without a verdict.
+    pub(crate) fn end() {
+        CURRENT.set(None);
+    }
+
+    pub(crate) fn at_step(&self, step: usize) {
+        self.0.borrow_mut().step = step;
+    }
+
+    pub(crate) fn first(&self) -> Option<Violation> {
+        self.0.borrow().first.clone()
+    }
+
+    pub(crate) fn hash(&self) -> u64 {
+        self.0.borrow().hash
+    }
+
+    pub(crate) fn events(&self) -> u64 {
+        self.0.borrow().events
+    }
+
+    pub(crate) fn report(&self, guarantee: &'static str, what: String) {
+        let mut record = self.0.borrow_mut();
+        let step = record.step;
+        record.first.get_or_insert(Violation {
+            guarantee,
+            what,
+            step,
+        });
+    }
+}
+
+/// Reports to the verdict of this thread.
+pub(crate) fn report(guarantee: &'static str, what: impl FnOnce() -> String) {
+    CURRENT.with_borrow(|current| {
+        if let Some(verdict) = current
+            && verdict.first().is_none()
+        {
+            verdict.report(guarantee, what());
+        }
+    });
+}
+
+/// Folds something that was observed into the hash of the run.
+pub(crate) fn observe(text: &str) {
+    CURRENT.with_borrow(|current| {
+        if let Some(verdict) = current {
+            let mut record = verdict.0.borrow_mut();
+            record.events += 1;
+            record.hash = text
+                .bytes()
+                .fold(record.hash ^ 0xCBF2_9CE4_8422_2325, |hash, byte| {
+                    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+                });
+            if TRACE.get() {
+                record.log(text);
+            }
+        }
+    });
+}
+
+thread_local! {
+    static TRACE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Prints everything that is observed on this thread, from now on.
+pub fn trace() {
+    TRACE.set(true);
+}
+
+impl Record {
+    #[expect(clippy::print_stderr, reason = "asked for by `--trace`")]
+    fn log(&self, text: &str) {
+        eprintln!("  [{}] {text}", self.step);
+    }
+}

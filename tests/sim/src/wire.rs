@@ -1,0 +1,218 @@
+//! The way between an informer and the server: other tasks get in between, and every request is looked at (I11, I12).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, HeaderValue, RETRY_AFTER};
+use http::{Request, Response};
+use http_body::{Frame, SizeHint};
+use informer_core::{Scope, ScopeStatus, simulation};
+use informer_testing::{ApiServer, ApiService};
+use kube::Client;
+use kube::client::Body;
+use tokio::time::Instant;
+use tower::ServiceExt as _;
+
+use crate::story::{Slot, number};
+use crate::verdict::{observe, report};
+
+/// The rate is looked at over this time.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// How many requests, pages of a list not counted, one scope may make within it. A watch that the server closes after a
+/// second may be opened again at once, and a failure may cost a watch-list, a list and a watch before the next wait.
+const RATE: usize = 100;
+
+/// What is remembered of the requests of one informer.
+#[derive(Debug, Default)]
+struct Traffic {
+    /// When the last requests of each namespace were made.
+    recent: BTreeMap<String, VecDeque<Instant>>,
+    /// Until when the server asked each namespace to wait.
+    not_before: BTreeMap<String, Instant>,
+}
+
+/// A client of the server for one informer.
+pub(crate) fn client(server: &ApiServer, informer: Slot, gzip: bool) -> Client {
+    let service = server.service();
+    let traffic = Arc::new(Mutex::new(Traffic::default()));
+    let wire = Wire {
+        service,
+        informer,
+        traffic,
+        gzip,
+    };
+    Client::new(
+        tower::service_fn(move |request| wire.clone().send(request)),
+        "default",
+    )
+}
+
+#[derive(Clone)]
+struct Wire {
+    service: ApiService,
+    informer: Slot,
+    traffic: Arc<Mutex<Traffic>>,
+    gzip: bool,
+}
+
+impl Wire {
+    async fn send(
+        self,
+        mut request: Request<Body>,
+    ) -> Result<Response<Slowly>, Box<dyn std::error::Error + Send + Sync>> {
+        simulation::yield_point().await;
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let namespace = namespace_of(request.uri().path());
+        observe(&format!("asks {} {query}", request.uri().path()));
+        self.check_rate(&namespace, &query);
+        if query.contains("watch=") && !query.contains("sendInitialEvents") {
+            self.check_resume(&namespace, &query);
+        }
+        if self.gzip {
+            request
+                .headers_mut()
+                .insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        let response = self.service.clone().oneshot(request).await?;
+        if let Some(seconds) = retry_after(&response) {
+            let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+            let until = Instant::now() + Duration::from_secs(seconds);
+            traffic.not_before.insert(namespace, until);
+        }
+        simulation::yield_point().await;
+        Ok(response.map(Slowly::new))
+    }
+
+    fn check_rate(&self, namespace: &str, query: &str) {
+        let now = Instant::now();
+        let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(until) = traffic.not_before.remove(namespace)
+            && now < until
+        {
+            let early = until - now;
+            report("I12", || {
+                format!("asked {early:?} before the time the server had set: {query}")
+            });
+        }
+        if query.contains("continue=") {
+            return;
+        }
+        let recent = traffic.recent.entry(namespace.to_owned()).or_default();
+        recent.push_back(now);
+        while recent.front().is_some_and(|at| now - *at > WINDOW) {
+            recent.pop_front();
+        }
+        if recent.len() > RATE {
+            report("I12", || format!("more than {RATE} requests within {WINDOW:?}"));
+        }
+    }
+
+    /// A watch resumes at the last version that came in order, which is what `status()` says.
+    fn check_resume(&self, namespace: &str, query: &str) {
+        let Some(asked) = parameter(query, "resourceVersion") else {
+            return report("I11", || format!("a watch without a version: {query}"));
+        };
+        let slot = self.informer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(informer) = slot.as_ref() else { return };
+        let status = informer.status();
+        let is_this = |scope: &&ScopeStatus| match &scope.scope {
+            Scope::Namespace(own) => **own == *namespace,
+            _ => namespace.is_empty(),
+        };
+        let Some(scope) = status.scopes.iter().find(is_this) else {
+            return;
+        };
+        let last = number(scope.version.as_ref().map(ToString::to_string));
+        let stored = number(status.versions.get(&scope.scope).map(ToString::to_string));
+        let asked = number(Some(asked.to_owned()));
+        let behind = asked < stored && scope.counts.rewinds == 0;
+        if asked != last || behind {
+            report("I11", || {
+                format!(
+                    "a watch from {asked}, where {last} was the last version seen and the store is at {stored}"
+                )
+            });
+        }
+    }
+}
+
+fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    query
+        .split('&')
+        .find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name))
+        .map(|(_, value)| value)
+}
+
+fn namespace_of(path: &str) -> String {
+    let after = path.split_once("/namespaces/").map(|(_, rest)| rest);
+    let namespace = after.and_then(|rest| rest.split('/').next());
+    namespace.unwrap_or_default().to_owned()
+}
+
+fn retry_after<B>(response: &Response<B>) -> Option<u64> {
+    if response.status() != 429 {
+        return None;
+    }
+    response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
+}
+
+type Inner = http_body_util::combinators::UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+/// A body that lets other tasks through before each of its pieces.
+struct Slowly {
+    inner: Inner,
+    pause: Turn,
+}
+
+/// Whether other tasks were let through before the next piece.
+enum Turn {
+    NotYet,
+    Pausing(Pin<Box<dyn Future<Output = ()> + Send>>),
+    Done,
+}
+
+impl Slowly {
+    fn new<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes, Error = Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
+    {
+        Self {
+            inner: Inner::new(body),
+            pause: Turn::NotYet,
+        }
+    }
+}
+
+impl http_body::Body for Slowly {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = &mut *self;
+        if matches!(this.pause, Turn::NotYet) {
+            this.pause = Turn::Pausing(Box::pin(simulation::yield_point()));
+        }
+        if let Turn::Pausing(pause) = &mut this.pause {
+            std::task::ready!(pause.as_mut().poll(cx));
+            this.pause = Turn::Done;
+        }
+        let frame = Pin::new(&mut this.inner).poll_frame(cx);
+        if frame.is_ready() {
+            this.pause = Turn::NotYet;
+        }
+        frame
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

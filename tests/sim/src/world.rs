@@ -1,0 +1,408 @@
+//! Plays a plan: the server, the informers, and one step after the other, with a look at everything in between.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use informer_core::simulation;
+use informer_testing::{ApiServer, Clock, Fault, Garble, Profile, Rule, Verb};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::coverage::Coverage;
+use crate::history::{History, Key};
+use crate::plan::{Action, FaultPlan, Pause, Plan, Step, Write, WriteKind, key_of};
+use crate::stage::Stage;
+use crate::verdict::{Verdict, Violation};
+
+/// After the faults the caches must be right within this time: a silent watch is given up after its ten minutes and a margin, then
+/// comes one backoff.
+const BOUND: Duration = Duration::from_secs(900);
+
+/// Within which time a rewind must be noticed while faults last; then they are ended.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// How often an unreadable object may need another list in the end.
+const FORCED_LISTS: usize = 6;
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The first guarantee that did not hold.
+    pub violation: Option<Violation>,
+    /// How many steps were played.
+    pub steps: u64,
+    /// How many events, requests and states were observed.
+    pub events: u64,
+    /// Everything that was observed, as one number: the same for the same plan.
+    pub hash: u64,
+    /// What was hit, and how often.
+    pub coverage: Coverage,
+}
+
+/// Plays a plan on a runtime of its own, by a clock that only moves when nothing else can.
+pub fn run(plan: &Plan) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without I/O needs nothing of the system");
+    simulation::begin(plan.seed, plan.yields);
+    let verdict = Verdict::begin();
+    let played = {
+        let verdict = verdict.clone();
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            runtime.block_on(play(plan, verdict))
+        }))
+    };
+    let struck = played.unwrap_or_else(|payload| {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned());
+        verdict.report("panic", text.unwrap_or_default());
+        BTreeMap::new()
+    });
+    drop(runtime);
+    let seen = simulation::end();
+    if let Some((what, size, limit)) = seen.past_limits.first() {
+        verdict.report("I12", format!("{what} holds {size}, past its limit of {limit}"));
+    }
+    let outcome = Outcome {
+        violation: verdict.first(),
+        steps: plan.steps.len() as u64,
+        events: verdict.events(),
+        hash: verdict.hash(),
+        coverage: Coverage::of(struck, seen.transitions),
+    };
+    Verdict::end();
+    outcome
+}
+
+struct World<'a> {
+    plan: &'a Plan,
+    server: ApiServer,
+    history: Arc<Mutex<History>>,
+    stages: Vec<Stage>,
+    verdict: Verdict,
+    /// Set once something happens that may leave a store in doubt.
+    doubted: Arc<AtomicBool>,
+}
+
+async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
+    let server = ApiServer::builder()
+        .seed(plan.seed)
+        .clock(Clock::Tokio(Timestamp::UNIX_EPOCH))
+        .history(plan.server.history)
+        .watch_cache(plan.server.watch_cache)
+        .watch_list(plan.server.watch_list)
+        .bookmark_interval(plan.server.bookmark_interval)
+        .watch_buffer(plan.server.watch_buffer)
+        .start();
+    let mut world = World {
+        plan,
+        server,
+        history: Arc::default(),
+        stages: Vec::new(),
+        verdict,
+        doubted: Arc::default(),
+    };
+    for number in 0..plan.informers.len() {
+        let stage = world.new_stage(number);
+        world.stages.push(stage);
+    }
+    let finished = world.play().await;
+    for stage in &mut world.stages {
+        stage.stop().await;
+    }
+    if finished.is_some() {
+        world.check_nothing_left().await;
+    }
+    world.server.faults().struck()
+}
+
+impl World<'_> {
+    fn new_stage(&self, number: usize) -> Stage {
+        let plan = &self.plan.informers[number];
+        Stage::new(
+            &self.server,
+            number,
+            self.plan.seed,
+            plan,
+            &self.history,
+            &self.doubted,
+        )
+    }
+
+    /// `None` if something was found before the end.
+    async fn play(&mut self) -> Option<()> {
+        for step in &self.plan.steps {
+            self.verdict.at_step(step.number);
+            self.act(step).await;
+            self.pause(step.pause).await;
+            self.check()?;
+        }
+        self.settle().await;
+        self.check()
+    }
+
+    fn check(&mut self) -> Option<()> {
+        for stage in &mut self.stages {
+            if !stage.is_stopped() {
+                stage.check();
+            }
+        }
+        self.verdict.first().is_none().then_some(())
+    }
+
+    async fn pause(&mut self, pause: Pause) {
+        match pause {
+            Pause::Turns(turns) => {
+                for _ in 0..turns {
+                    tokio::task::yield_now().await;
+                }
+            }
+            Pause::Millis(millis) => self.advance(Duration::from_millis(millis)).await,
+        }
+    }
+
+    /// Lets time pass, in pieces, so that what goes wrong is not repeated for ever.
+    async fn advance(&mut self, time: Duration) {
+        let mut left = time;
+        while !left.is_zero() && self.verdict.first().is_none() {
+            let piece = left.min(Duration::from_secs(5));
+            tokio::time::sleep(piece).await;
+            left -= piece;
+        }
+    }
+
+    async fn act(&mut self, step: &Step) {
+        match &step.action {
+            Action::Write(write) => self.write(*write),
+            Action::Burst(writes) => writes.iter().for_each(|write| self.write(*write)),
+            Action::Fault(fault) => self.add_fault(fault),
+            Action::RandomFaults { seed, harsh } => {
+                let profile = if *harsh { Profile::harsh() } else { Profile::mild() };
+                self.server.faults().random(*seed, profile);
+            }
+            Action::EndFaults => self.server.faults().clear(),
+            Action::Compact { keep } => self.server.compact(self.server.revision().saturating_sub(*keep)),
+            Action::Rewind { back } => self.rewind(*back).await,
+            Action::CloseWatches => self.server.close_watches(),
+            Action::Unseen(writes) => {
+                self.server.close_watches();
+                writes.iter().for_each(|write| self.write(*write));
+                self.server.compact(self.server.revision());
+            }
+            Action::AddHandler { informer, handler } => self.stages[*informer].add_handler(*handler),
+            Action::RemoveHandler { informer, which } => self.stages[*informer].remove_handler(*which).await,
+            Action::ReadStreams { events } => {
+                for stage in &mut self.stages {
+                    stage.read_streams(*events).await;
+                }
+            }
+            Action::AddIndex { informer, panics } => {
+                if !self.stages[*informer].is_stopped() {
+                    self.stages[*informer].add_index(*panics);
+                }
+            }
+            Action::Start { informer } => {
+                if self.stages[*informer].is_stopped() {
+                    self.stages[*informer] = self.new_stage(*informer);
+                }
+                self.stages[*informer].start();
+            }
+            Action::Stop { informer } => self.stages[*informer].stop().await,
+            Action::WaitUntil { informer, patience } => {
+                let version = self.server.resource_version();
+                self.stages[*informer].wait_until(&version, *patience).await;
+            }
+            Action::Calm => {
+                self.server.faults().clear();
+                self.converge().await;
+            }
+            Action::Advance(time) => self.advance(*time).await,
+        }
+    }
+
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, write: Write) {
+        let object = object(write);
+        if write.kind != WriteKind::Put && self.server.delete(&object).is_ok() {
+            self.history().deleted(&Key::of(&object), self.server.revision());
+        }
+        if write.kind != WriteKind::Delete {
+            let stored = self
+                .server
+                .create(&object)
+                .or_else(|_| self.server.update(&object))
+                .expect("a ConfigMap with a name can be created or changed");
+            self.history().put(&stored);
+        }
+    }
+
+    fn add_fault(&self, plan: &FaultPlan) {
+        let fault = match plan.fault {
+            // Planned as a lag: the revision is known only now.
+            Fault::Stale(lag) => Fault::Stale(self.server.revision().saturating_sub(lag)),
+            ref other => other.clone(),
+        };
+        if let Fault::GarbleItem { garble, .. } | Fault::GarbleEvent { garble, .. } = &fault
+            && *garble != Garble::Content
+        {
+            self.doubted.store(true, Ordering::Relaxed);
+        }
+        let mut rule = Rule::new(fault);
+        if let Some(verb) = plan.on {
+            rule = rule.on(verb);
+        }
+        if let Some(times) = plan.times {
+            rule = rule.times(times);
+        }
+        self.server.faults().add(rule);
+    }
+
+    /// Restores an older state, as an administrator does who marks the revisions of the lost history as compacted: watches from
+    /// there are refused. Nothing is written before every informer has noticed, because versions of the lost history cannot be
+    /// told from new ones of the same number.
+    async fn rewind(&mut self, back: u64) {
+        let revision = self.server.revision().saturating_sub(back);
+        if self.server.rewind(revision).is_err() {
+            return;
+        }
+        self.doubted.store(true, Ordering::Relaxed);
+        let revision = self.server.revision();
+        self.history().rewind(revision);
+        let from_the_future = move |request: &informer_testing::Request| {
+            let asked = request.resource_version().parse().unwrap_or(0);
+            asked > revision && !request.is_watch_list()
+        };
+        let faults = self.server.faults();
+        let mut rules = vec![
+            faults.add(Rule::new(Fault::expired()).on(Verb::Watch).when(from_the_future)),
+            faults.add(Rule::new(Fault::ExpireToken)),
+        ];
+        for stage in &mut self.stages {
+            stage.rewinding();
+        }
+        // Requests that were on their way when it happened must be over.
+        let mut waited = Duration::ZERO;
+        let step = Duration::from_secs(10);
+        while waited < Duration::from_secs(120) || !self.is_not_past(revision) {
+            if waited == PATIENCE {
+                faults.clear();
+                rules = vec![faults.add(Rule::new(Fault::expired()).on(Verb::Watch).when(from_the_future))];
+            }
+            if waited > PATIENCE + BOUND {
+                self.verdict
+                    .report("I12", format!("the rewind to {revision} was not noticed"));
+                return;
+            }
+            self.advance(step).await;
+            waited += step;
+            if self.verdict.first().is_some() {
+                return;
+            }
+        }
+        rules.into_iter().for_each(|rule| faults.remove(rule));
+        for stage in &mut self.stages {
+            if stage.is_running() {
+                stage.rewound();
+            }
+        }
+    }
+
+    fn is_not_past(&self, revision: u64) -> bool {
+        let mut running = self.stages.iter().filter(|stage| stage.is_running());
+        running.all(|stage| stage.is_not_past(revision))
+    }
+
+    /// Waits until caches and handlers agree with the server.
+    async fn converge(&mut self) {
+        let mut waited = Duration::ZERO;
+        loop {
+            for stage in &mut self.stages {
+                stage.read_streams(usize::MAX).await;
+            }
+            if self.check().is_none() {
+                return;
+            }
+            let revision = self.server.revision();
+            let mut running = self.stages.iter().filter(|stage| stage.is_running());
+            let Some(difference) = running.find_map(|stage| stage.difference(revision)) else {
+                return;
+            };
+            if waited > BOUND {
+                self.verdict.report(
+                    "I12",
+                    format!("still different {BOUND:?} after the last fault: {difference}"),
+                );
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            waited += Duration::from_secs(1);
+        }
+    }
+
+    /// The end of all faults. What could not be read is read again.
+    async fn settle(&mut self) {
+        self.server.faults().clear();
+        self.converge().await;
+        for _ in 0..FORCED_LISTS {
+            let mut running = self.stages.iter().filter(|stage| stage.is_running());
+            if self.verdict.first().is_some() || running.all(Stage::is_certain) {
+                break;
+            }
+            // A watch that ends behind the history's end is followed by a list.
+            self.server.close_watches();
+            self.write(Write {
+                place: 0,
+                value: 1,
+                kind: WriteKind::Recreate,
+            });
+            self.server.compact(self.server.revision());
+            self.converge().await;
+            self.advance(Duration::from_secs(90)).await;
+            let _ = self.check();
+        }
+        self.converge().await;
+        let stages = self.stages.iter().filter(|stage| stage.is_running());
+        if let Some(what) = stages.filter_map(Stage::marked_without_reason).next() {
+            self.verdict.report("I16", what);
+        }
+    }
+
+    /// Nothing of a stopped informer runs.
+    async fn check_nothing_left(&mut self) {
+        self.stages.clear();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        if tasks > 0 {
+            self.verdict.report("I12", format!("{tasks} tasks are left"));
+        }
+    }
+}
+
+/// The object of a write. Its text has characters of more than one byte, for faults that cut within one.
+fn object(write: Write) -> ConfigMap {
+    let (namespace, name) = key_of(write.place);
+    let tier = if write.value.is_multiple_of(3) { "b" } else { "a" };
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: Some(namespace.to_owned()),
+            labels: Some(BTreeMap::from([("tier".to_owned(), tier.to_owned())])),
+            ..ObjectMeta::default()
+        },
+        data: Some(BTreeMap::from([(
+            "value".to_owned(),
+            format!("größe-{}", write.value),
+        )])),
+        ..ConfigMap::default()
+    }
+}

@@ -1,0 +1,72 @@
+//! `cargo xtask sim`: whole informers on the embedded server, thousands of seeds a minute, every guarantee checked after every step.
+//!
+//! The work is done by the program of `tests/sim`; this builds it and passes the arguments on. With `--mutants` it shows that the
+//! simulation notices each deliberate fault of informer-core.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::process::run;
+use crate::{Result, workspace};
+
+/// Within how many seeds each mutant must be caught.
+const SEEDS: &str = "1000";
+/// The guarantees are numbered from I1 to this one.
+const LAST: u8 = 16;
+
+/// Plays what the arguments say; `cargo xtask sim --seeds 10000`, `--for 10m`, `--seed 7`.
+pub(crate) fn play(arguments: &[&str]) -> Result<()> {
+    run(Command::new(build(&[])?)
+        .args(arguments)
+        .current_dir(workspace::root()))
+}
+
+/// Demands that the simulation catches each mutant.
+pub(crate) fn mutants(names: &[&str]) -> Result<()> {
+    let program = build(&["--features", "mutants"])?;
+    let all: Vec<String> = (1..=LAST).map(|guarantee| format!("I{guarantee}")).collect();
+    let chosen = all
+        .iter()
+        .filter(|name| names.is_empty() || names.contains(&name.as_str()));
+    println!("{:<10} {:>7}  caught by", "guarantee", "time");
+    let mut survivors = Vec::new();
+    for name in chosen {
+        let start = Instant::now();
+        let output = Command::new(&program)
+            .args(["--seeds", SEEDS, "--first"])
+            .env("INFORMER_MUTANT", name)
+            .stderr(Stdio::inherit())
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let caught = text.lines().find(|line| line.starts_with("seed "));
+        let shown = caught.unwrap_or("nobody");
+        println!("{name:<10} {:>5.1} s  {shown}", start.elapsed().as_secs_f64());
+        if caught.is_none() {
+            survivors.push(name.as_str());
+        }
+    }
+    if survivors.is_empty() {
+        return Ok(());
+    }
+    Err(format!("not caught within {SEEDS} seeds: {}", survivors.join(", ")).into())
+}
+
+/// Builds the program and says where it is.
+fn build(extra: &[&str]) -> Result<PathBuf> {
+    let output = workspace::cargo()
+        .args(["build", "--profile", "sim", "-p", "informer-sim"])
+        .args(extra)
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err(format!("the simulation does not build: {}", output.status).into());
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "informer-sim")
+        .find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
+        .ok_or_else(|| "cargo built no program called `informer-sim`".into())
+}
