@@ -16,6 +16,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
     factory.start();
     factory.wait_for_sync().await?;
-    println!("{} pods", pods.lister().pods("default").list(&Selector::everything()).len());
+    println!(
+        "{} pods",
+        pods.lister().pods("default").list(&Selector::everything()).len()
+    );
     std::future::pending().await
 }
