@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use informer_core::{
-    AddHandlerError, Deleted, Event, Object, Origin, Registration, ResourceVersion, SharedInformer,
-    UpdateCause,
+    AddHandlerError, Deleted, Event, HandlerOptions, Object, Origin, Registration, ResourceVersion,
+    SharedInformer, UpdateCause,
 };
 
 /// What one handler has heard. Clones share one memory.
@@ -26,9 +26,17 @@ impl<K> Default for Story<K> {
 impl<K: Object> Story<K> {
     /// The story that a new handler of the informer hears.
     pub fn of(informer: &SharedInformer<K>) -> Result<(Self, Registration), AddHandlerError> {
+        Self::of_with(HandlerOptions::default(), informer)
+    }
+
+    /// The story that a new handler with such options hears.
+    pub fn of_with(
+        options: HandlerOptions,
+        informer: &SharedInformer<K>,
+    ) -> Result<(Self, Registration), AddHandlerError> {
         let story = Self::default();
         let told = story.clone();
-        let registration = informer.add_handler(move |event| told.lock().push(event))?;
+        let registration = informer.add_handler_with(options, move |event| told.lock().push(event))?;
         Ok((story, registration))
     }
 

@@ -31,7 +31,7 @@ pub enum Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Self::BeforeInitial => "over before the first state",
             Self::Coalesced => "coalesced by a relist",
             Self::LifeUnseen => "a whole life between two lists",
