@@ -138,3 +138,39 @@ fn words<K: Object>(event: &Event<K>) -> String {
 pub fn version_of<K: Object>(object: &K) -> String {
     object.meta().resource_version.clone().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use informer_testing::ApiServer;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    fn server() -> ApiServer {
+        let server = ApiServer::start();
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "a"}});
+        let object: ConfigMap = serde_json::from_value(object).unwrap();
+        server.create(&object).unwrap();
+        server
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_handler_hears_is_a_story_and_what_two_hear_is_none() {
+        let server = server();
+        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+            .build()
+            .unwrap();
+        let (story, registration) = Story::of(&informer).unwrap();
+        informer.start().unwrap();
+        registration.synced().await.unwrap();
+        assert_eq!(story.words(), ["initial a"]);
+        assert_eq!(story.believed().unwrap().len(), 1);
+
+        let again = story.listen_to(&informer).unwrap();
+        again.synced().await.unwrap();
+        let broken = story.believed().unwrap_err();
+        assert!(broken.contains("which the handler had already"), "{broken}");
+        informer.shutdown().await;
+    }
+}
