@@ -167,7 +167,10 @@ mod tests {
         assert_eq!(story.words(), ["initial a"]);
         assert_eq!(story.believed().unwrap().len(), 1);
 
-        let again = story.listen_to(&informer).unwrap();
+        let told = story.clone();
+        let again = informer
+            .add_handler(move |event| told.lock().push(event))
+            .unwrap();
         again.synced().await.unwrap();
         let broken = story.believed().unwrap_err();
         assert!(broken.contains("which the handler had already"), "{broken}");
