@@ -20,7 +20,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::storms::{add, fill, last_word, profile, seeds, table, write};
+use crate::storms::{Laggard, add, fill, last_word, profile, seeds, table, write};
 use crate::support::{BOUND, Room, shared};
 
 /// How many runs go on at a time.
@@ -151,17 +151,19 @@ struct Outcome {
 }
 
 /// One seed: the same writes, and for each side the same faults.
-async fn run(cluster: &Cluster, program: &Path, seed: u64) -> Outcome {
+async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) -> Outcome {
     let mut random = SmallRng::seed_from_u64(seed);
     let room = Room::new(cluster, "differential").await;
     let oracle = Oracle::start(room.items()).await.unwrap();
     fill(&room).await;
     let config = cluster.config_as(ADMIN).unwrap();
     let upstream = Upstream::of(&config).unwrap();
-    let our_proxy = FaultProxy::start(seed, profile(), upstream.clone())
-        .await
-        .unwrap();
-    let their_proxy = FaultProxy::start(seed, profile(), upstream).await.unwrap();
+    let stale = laggard.upstream();
+    let proxy = async || {
+        let started = FaultProxy::start_with_stale(seed, profile(), upstream.clone(), stale.clone());
+        started.await.unwrap()
+    };
+    let (our_proxy, their_proxy) = (proxy().await, proxy().await);
     let initial = [InitialState::WatchList, InitialState::List][random.random_range(0..2)];
 
     let client = informer_core::client::from_config(our_proxy.config(config)).unwrap();
@@ -175,7 +177,7 @@ async fn run(cluster: &Cluster, program: &Path, seed: u64) -> Outcome {
     let mut client_go = ClientGo::start(program, &room, &url, &token(cluster), initial);
     informer.start().unwrap();
 
-    for _ in 0..100 {
+    for _ in 0..200 {
         write(&room, &mut random).await;
     }
     our_proxy.calm();
@@ -228,16 +230,16 @@ async fn run(cluster: &Cluster, program: &Path, seed: u64) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stdout, reason = "the table is what a long run is made for")]
 async fn both_informers_tell_the_truth_and_differ_only_for_known_reasons() {
     let Some(program) = build().await else {
         println!("skipped: there is no Go to build client-go with (https://go.dev/dl)");
         return;
     };
     let cluster = shared().await;
+    let laggard = Laggard::start(cluster).await;
     let seeds = seeds(2);
     let count = seeds.len();
-    let runs = futures::stream::iter(seeds).map(|seed| run(cluster, &program, seed));
+    let runs = futures::stream::iter(seeds).map(|seed| run(cluster, &laggard, &program, seed));
     let mut runs = runs.buffer_unordered(AT_A_TIME);
     let (mut ours, mut theirs, mut differences) = (BTreeMap::new(), BTreeMap::new(), Differences::new());
     let (mut events, mut revisions) = ([0, 0], 0);
