@@ -2,30 +2,43 @@
 
 use std::process::Command;
 
+use crate::Result;
 use crate::workspace::cargo;
-use crate::{Result, process};
 
 /// The exit code of `informer-live` that says: no binaries here, and no Go to build them.
 const NOTHING_TO_RUN: i32 = 3;
 
-/// Whether there is a server to test against.
+/// The exit code of `informer-live` that says: this etcd is too old for watch lists.
+const NO_WATCH_LISTS: i32 = 4;
+
+/// What there is to test against. Reasons have been printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Servers {
-    /// Found, or built.
-    Ready,
-    /// The reason has been printed.
+    /// All that is needed, found or built.
+    All,
+    /// The etcd is too old for watch lists.
+    WithoutWatchLists,
+    /// Neither binaries nor Go.
     None,
 }
 
-/// Runs one of the commands: `build`, `up`, `kubeconfig`, `down`.
+/// Runs one of the commands: `build`, `up`, `kubeconfig`, `down`. Not shown as other commands are: whoever asks for a path wants
+/// nothing else on the output.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    process::run(live().args(arguments))
+    let status = live().args(arguments).status()?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // It told to the terminal what is wanting.
+        _ => Err(format!("`apiserver {}` failed: {status}", arguments.join(" ")).into()),
+    }
 }
 
 /// Finds the binaries, or builds them where there is Go.
 pub(crate) fn provide() -> Result<Servers> {
     let status = live().arg("build").status()?;
     match status.code() {
-        Some(0) => Ok(Servers::Ready),
+        Some(0) => Ok(Servers::All),
+        Some(NO_WATCH_LISTS) => Ok(Servers::WithoutWatchLists),
         Some(NOTHING_TO_RUN) => Ok(Servers::None),
         _ => Err(format!("cannot provide kube-apiserver and etcd: {status}").into()),
     }

@@ -36,6 +36,8 @@ tasks:
   codegen             write what is generated from the sources of k8s-openapi: the table of kinds and the typed layer
   codegen --check     fail if that would change anything, and say where
   e2e [filter]        the tests against a real kube-apiserver, watch lists on and off (--watch-list on|off: one of them)
+  e2e --storms        informers behind the fault proxy on that server; --seeds 0..100, --seed 7
+  e2e --differential  ours and client-go's informer on that server through the same faults; --seeds 0..100, --seed 7
   mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must notice
   sim [--seeds N]     simulate N seeds (1,000), or `--for 10m`; `--seed N` plays one and cuts it down if it fails
   sim --mutants       break each guarantee on purpose; the simulation must notice within 1,000 seeds

@@ -174,11 +174,13 @@ fn settle<K: Object>(
             settled.stale += 1;
             continue;
         }
-        held = Held::Current;
+        let before = std::mem::replace(&mut held, Held::Current);
         match delta {
-            // The same state again says nothing new, and what handlers heard of it stays the old side of the next update.
+            // The same state again says nothing new, and what handlers heard of it stays the old side of the next update. In a
+            // history that was rewound the same version is another state.
             Delta::Added(object) | Delta::Updated(object)
-                if current.is_some_and(|current| is_unchanged(current.as_ref(), &object)) => {}
+                if before == Held::Current
+                    && current.is_some_and(|current| is_unchanged(current.as_ref(), &object)) => {}
             Delta::Added(object) | Delta::Updated(object) => {
                 let told = tell_upsert(key, current, &object, Origin::Live);
                 settled

@@ -80,9 +80,7 @@ impl<K: Object> ReplaceBuilder<K> {
                     }
                 }
             }
-            Err(reason) => {
-                self.unusable.insert(key, reason);
-            }
+            Err(reason) => self.unusable(key, reason),
         }
     }
 
@@ -97,12 +95,17 @@ impl<K: Object> ReplaceBuilder<K> {
     /// An object exists but could not be decoded.
     pub fn undecodable(&mut self, object: &Undecodable) {
         match &object.key {
-            Some(key) => {
-                self.unusable.insert(key.clone(), object.reason.clone());
-            }
+            Some(key) => self.unusable(key.clone(), object.reason.clone()),
             None if mutant::is("I16") => {}
             None => self.unreadable += 1,
         }
+    }
+
+    /// The newest state of an object cannot be used. One that came before it may be older than what the cache has, and the cache's
+    /// is the last good one.
+    fn unusable(&mut self, key: ObjectKey, reason: String) {
+        self.remove(&key);
+        self.unusable.insert(key, reason);
     }
 
     /// How many objects there are so far.

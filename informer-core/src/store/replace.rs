@@ -11,6 +11,7 @@ use super::state::Objects;
 use super::tree::Tree;
 use crate::key::ObjectKey;
 use crate::object::Object;
+use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
 /// What becomes of the objects of a scope that a list lacks.
@@ -109,8 +110,9 @@ impl<K: Object> Commit<'_, K> {
         missing: Missing,
     ) -> Replacement<K> {
         let old = self.state.objects.clone();
+        let reached = self.state.versions.get(scope).cloned();
         let items: Vec<Replaced<K>> = last_of_each_key(items)
-            .map(|(key, object)| compare(&old, key, object))
+            .map(|(key, object)| compare(&old, key, object, reached.as_ref()))
             .collect();
         let mut listed: Vec<&Replaced<K>> = items.iter().collect();
         listed.sort_by(|this, that| this.key.cmp(&that.key));
@@ -168,16 +170,30 @@ fn last_of_each_key<T>(items: Vec<(ObjectKey, T)>) -> impl Iterator<Item = (Obje
         .filter_map(|(item, is_last)| is_last.then_some(item))
 }
 
-fn compare<K: Object>(old: &Objects<K>, key: ObjectKey, listed: Arc<K>) -> Replaced<K> {
+fn compare<K: Object>(
+    old: &Objects<K>,
+    key: ObjectKey,
+    listed: Arc<K>,
+    reached: Option<&ResourceVersion>,
+) -> Replaced<K> {
     let outcome = match old.get((&key).into()) {
         None => Outcome::Added { current: listed },
-        Some(slot) if is_unchanged(&**slot.peek(), &*listed) => Outcome::Unchanged { current: slot.get() },
+        Some(slot) if is_unchanged(&**slot.peek(), &*listed) && !is_left_over(&**slot.peek(), reached) => {
+            Outcome::Unchanged { current: slot.get() }
+        }
         Some(slot) => Outcome::Updated {
             previous: slot.get(),
             current: listed,
         },
     };
     Replaced { key, outcome }
+}
+
+/// Whether an object is newer than its store: it was kept through a rewind of the server, and the same version in the history the
+/// server is in now is another state.
+fn is_left_over<K: Object>(object: &K, reached: Option<&ResourceVersion>) -> bool {
+    let version = ResourceVersion::of(object.meta());
+    matches!((version, reached), (Some(version), Some(reached)) if reached.is_older_than(&version))
 }
 
 /// Whether the two are one object at one version. Without a version nothing says so.

@@ -109,6 +109,7 @@ mod managed;
 mod object;
 mod openapi;
 mod patch;
+mod pulse;
 mod registry;
 mod request;
 mod respond;

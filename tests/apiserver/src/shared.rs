@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
-
 use crate::clock::RunningClock;
 use crate::faults::{FaultId, Script};
 use crate::list::WatchCache;
 use crate::log::RequestLog;
+use crate::pulse::{Heart, Listener};
 use crate::request::WatchList;
 use crate::state::State;
 use crate::watch::ExpiredWatch;
@@ -28,17 +27,6 @@ pub(crate) struct Settings {
     pub(crate) watch_buffer: usize,
 }
 
-/// What open watches are woken for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pulse {
-    /// Raised by every write.
-    pub(crate) tick: u64,
-    /// Raised to close all watches that are open now.
-    pub(crate) generation: u64,
-    /// The server is gone.
-    pub(crate) stopped: bool,
-}
-
 /// The heart of a server.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -47,7 +35,7 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     log: Mutex<RequestLog>,
     script: Mutex<Script>,
-    pulse: watch::Sender<Pulse>,
+    heart: Heart,
     watchers: AtomicUsize,
 }
 
@@ -59,7 +47,7 @@ impl Shared {
             state: Mutex::new(state),
             log: Mutex::new(RequestLog::default()),
             script: Mutex::new(Script::default()),
-            pulse: watch::Sender::new(Pulse::default()),
+            heart: Heart::default(),
             watchers: AtomicUsize::new(0),
         }
     }
@@ -91,30 +79,30 @@ impl Shared {
             (result, state.storage.revision() != before)
         };
         if changed {
-            self.pulse.send_modify(|pulse| pulse.tick += 1);
+            self.heart.beat(|pulse| pulse.tick += 1);
         }
         result
     }
 
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Pulse> {
-        self.pulse.subscribe()
+    pub(crate) fn subscribe(&self) -> Listener {
+        self.heart.subscribe()
     }
 
     /// Wakes every watch, so that it looks again.
     pub(crate) fn wake(&self) {
-        self.pulse.send_modify(|pulse| pulse.tick += 1);
+        self.heart.beat(|pulse| pulse.tick += 1);
     }
 
     pub(crate) fn close_watches(&self) {
-        self.pulse.send_modify(|pulse| pulse.generation += 1);
+        self.heart.beat(|pulse| pulse.generation += 1);
     }
 
     pub(crate) fn stop(&self) {
-        self.pulse.send_modify(|pulse| pulse.stopped = true);
+        self.heart.beat(|pulse| pulse.stopped = true);
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.pulse.borrow().stopped
+        self.heart.pulse().stopped
     }
 
     pub(crate) fn watchers(&self) -> usize {

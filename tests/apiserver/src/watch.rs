@@ -15,9 +15,10 @@ use tokio::time::{Instant, sleep_until};
 use crate::encode::Shape;
 use crate::error::ApiError;
 use crate::faults::{Cut, Ending, Fault, FaultId, Passage, Plan, StreamFaults, progress_bookmark};
+use crate::pulse::Listener;
 use crate::registry::Resource;
 use crate::request::ListOptions;
-use crate::shared::{BoxError, Pulse, Shared, WatcherGuard};
+use crate::shared::{BoxError, Shared, WatcherGuard};
 use crate::state::State;
 use crate::storage::Change;
 
@@ -72,7 +73,7 @@ pub(crate) struct Watch {
     phase: Phase,
     deadline: Instant,
     next_bookmark: Option<Instant>,
-    pulse: tokio::sync::watch::Receiver<Pulse>,
+    pulse: Listener,
     /// Streams of an older generation were told to close.
     generation: u64,
     _guard: WatcherGuard,
@@ -91,8 +92,8 @@ enum Phase {
 impl Watch {
     /// Opens a watch, or refuses it.
     pub(crate) fn open(shared: &Arc<Shared>, request: WatchRequest, plan: Plan) -> Result<Self, ApiError> {
-        let pulse = shared.subscribe();
-        let generation = pulse.borrow().generation;
+        let mut pulse = shared.subscribe();
+        let generation = pulse.pulse().generation;
         let initial = start::Initial::of(&request.options, shared.settings.watch_list);
         let compressed = request.accepts_gzip && initial == start::Initial::WithEnd;
         let framing = Framing {
@@ -182,7 +183,7 @@ impl Watch {
                 continue;
             }
             // Marked as seen before the state is read, so that a change in between wakes the stream again.
-            let pulse = *self.pulse.borrow_and_update();
+            let pulse = self.pulse.pulse();
             let closed = pulse.stopped || pulse.generation != self.generation;
             if self.phase == Phase::Ending || closed || self.collect() == Collected::End {
                 return None;
@@ -333,7 +334,7 @@ impl Watch {
         let bookmark = self.next_bookmark;
         tokio::select! {
             biased;
-            changed = self.pulse.changed() => changed.ok(),
+            () = self.pulse.changed() => Some(()),
             () = sleep_until(self.deadline) => None,
             () = sleep_until(bookmark.unwrap_or(self.deadline)), if bookmark.is_some() => {
                 let version = self.shared.state().versions.print(self.cursor);
@@ -364,10 +365,10 @@ impl Shared {
     pub(crate) async fn held_by(&self, id: FaultId) {
         let mut pulse = self.subscribe();
         loop {
-            let stopped = pulse.borrow_and_update().stopped;
-            if stopped || !self.holds(id) || pulse.changed().await.is_err() {
+            if pulse.pulse().stopped || !self.holds(id) {
                 return;
             }
+            pulse.changed().await;
         }
     }
 }

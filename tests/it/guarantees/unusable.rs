@@ -217,3 +217,48 @@ async fn i10_the_deletion_of_an_unseen_recreation_is_told_as_the_end_of_the_obje
     assert_eq!(heard, ["initial a", "missed a"]);
     informer.shutdown().await;
 }
+
+/// Found by the simulation: an older state in the same list took the place of the newer one in the cache.
+#[tokio::test(start_paused = true)]
+async fn i01_an_unusable_state_does_not_bring_back_an_older_one_of_its_list() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("7"), listed("a", "7")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![
+            list_at("9"),
+            listed("a", "5"),
+            ListEvent::Undecodable(garbled(Some("a"), "8")),
+        ]),
+        Answer::Watch(vec![], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["initial a"]);
+    assert_eq!(informer.status().stale.len(), 1);
+    informer.shutdown().await;
+}
+
+/// Found by the simulation: after a rewind the same version is another state, and it was taken for the one in the cache.
+#[tokio::test(start_paused = true)]
+async fn i01_a_version_that_is_used_again_after_a_rewind_is_a_new_state() {
+    let before_the_rewind = || {
+        vec![
+            Answer::List(vec![list_at("20"), listed("a", "19")]),
+            Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+            Answer::Refuse(status(410, "Expired")),
+            Answer::List(vec![
+                list_at("5"),
+                ListEvent::Undecodable(garbled(Some("a"), "4")),
+            ]),
+        ]
+    };
+    let by_watch = Answer::Watch(vec![WatchEvent::Modified(object("a", "19"))], End::Open);
+    let expired = Answer::Watch(vec![], End::Failed(status(410, "Expired")));
+    let by_list = Answer::List(vec![list_at("21"), listed("a", "19")]);
+    for answers in [vec![by_watch], vec![expired, by_list]] {
+        let mut script = before_the_rewind();
+        script.extend(answers);
+        let (informer, heard) = play(script).await;
+        assert_eq!(heard, ["initial a", "update a"]);
+        informer.shutdown().await;
+    }
+}

@@ -4,6 +4,7 @@ mod access;
 mod error;
 mod etcd;
 mod guard;
+mod replica;
 mod server;
 
 use std::net::TcpListener;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use kube::Client;
 
 pub use self::error::ClusterError;
+pub use self::replica::Replica;
 
 use self::access::Access;
 use self::guard::Guard;

@@ -12,7 +12,7 @@ mod progress;
 use std::error::Error;
 use std::process::ExitCode;
 
-use informer_live::{Binaries, BinariesError, ClusterOptions, WatchList};
+use informer_live::{Binaries, BinariesError, ClusterError, ClusterOptions, WatchList};
 
 use self::progress::ProgressLine;
 
@@ -21,6 +21,9 @@ type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// The exit code that says: there is nothing to run here, and nothing to build it with. `cargo xtask e2e` skips then.
 const NOTHING_TO_RUN: u8 = 3;
+
+/// The exit code that says: there is a server, but its etcd is too old for watch lists. `cargo xtask e2e` tests without them.
+const NO_WATCH_LISTS: u8 = 4;
 
 const USAGE: &str = "\
 usage: informer-live <command>
@@ -34,8 +37,9 @@ usage: informer-live <command>
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let Err(error) = dispatch(&arguments) else {
-        return ExitCode::SUCCESS;
+    let error = match dispatch(&arguments) {
+        Ok(code) => return code,
+        Err(error) => error,
     };
     eprintln!("error: {error}");
     let mut source = error.source();
@@ -49,29 +53,36 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &[&str]) -> Result<()> {
+fn dispatch(arguments: &[&str]) -> Result<ExitCode> {
     match arguments {
-        ["build"] => {
-            let binaries = find_or_build()?;
-            println!("{}", binaries.kube_apiserver().display());
-            println!("{} ({})", binaries.etcd().display(), binaries.etcd_version()?);
-            Ok(())
-        }
+        ["build"] => return show(&find_or_build()?),
         ["up", options @ ..] => {
             let options = options_of(options)?;
             find_or_build()?;
             println!("{}", keeper::up(&options)?.display());
-            Ok(())
         }
         // What `up` starts. Not in the usage: it stays in the foreground and says only one line.
-        ["keep", options @ ..] => keeper::keep(options_of(options)?.into()),
-        ["kubeconfig"] => {
-            println!("{}", keeper::kubeconfig()?.display());
-            Ok(())
-        }
-        ["down"] => keeper::down(),
-        _ => Err(format!("cannot understand `{}`\n\n{USAGE}", arguments.join(" ")).into()),
+        ["keep", options @ ..] => keeper::keep(options_of(options)?.into())?,
+        ["kubeconfig"] => println!("{}", keeper::kubeconfig()?.display()),
+        ["down"] => keeper::down()?,
+        _ => return Err(format!("cannot understand `{}`\n\n{USAGE}", arguments.join(" ")).into()),
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says which programs there are, and what they cannot do.
+fn show(binaries: &Binaries) -> Result<ExitCode> {
+    let etcd = binaries.etcd_version()?;
+    println!("{}", binaries.kube_apiserver().display());
+    println!("{} ({etcd})", binaries.etcd().display());
+    if etcd.reports_progress() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let error = ClusterError::EtcdTooOld {
+        version: etcd.to_string(),
+    };
+    println!("{error}");
+    Ok(ExitCode::from(NO_WATCH_LISTS))
 }
 
 fn find_or_build() -> Result<Binaries> {

@@ -6,6 +6,7 @@
 mod exchange;
 mod message;
 mod plan;
+mod tcp;
 mod upstream;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use self::plan::{FaultKind, FaultProfile};
+pub use self::tcp::TcpRelay;
 pub use self::upstream::Upstream;
 
 use self::exchange::Next;

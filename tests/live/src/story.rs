@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use informer_core::{
-    AddHandlerError, Deleted, Event, Object, Origin, Registration, ResourceVersion, SharedInformer,
-    UpdateCause,
+    AddHandlerError, Deleted, Event, HandlerOptions, Object, Origin, Registration, ResourceVersion,
+    SharedInformer, UpdateCause,
 };
 
 /// What one handler has heard. Clones share one memory.
@@ -26,9 +26,17 @@ impl<K> Default for Story<K> {
 impl<K: Object> Story<K> {
     /// The story that a new handler of the informer hears.
     pub fn of(informer: &SharedInformer<K>) -> Result<(Self, Registration), AddHandlerError> {
+        Self::of_with(HandlerOptions::default(), informer)
+    }
+
+    /// The story that a new handler with such options hears.
+    pub fn of_with(
+        options: HandlerOptions,
+        informer: &SharedInformer<K>,
+    ) -> Result<(Self, Registration), AddHandlerError> {
         let story = Self::default();
         let told = story.clone();
-        let registration = informer.add_handler(move |event| told.lock().push(event))?;
+        let registration = informer.add_handler_with(options, move |event| told.lock().push(event))?;
         Ok((story, registration))
     }
 
@@ -129,4 +137,43 @@ fn words<K: Object>(event: &Event<K>) -> String {
 /// The version the server gave an object.
 pub fn version_of<K: Object>(object: &K) -> String {
     object.meta().resource_version.clone().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_testing::ApiServer;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    fn server() -> ApiServer {
+        let server = ApiServer::start();
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "a"}});
+        let object: ConfigMap = serde_json::from_value(object).unwrap();
+        server.create(&object).unwrap();
+        server
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_handler_hears_is_a_story_and_what_two_hear_is_none() {
+        let server = server();
+        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+            .build()
+            .unwrap();
+        let (story, registration) = Story::of(&informer).unwrap();
+        informer.start().unwrap();
+        registration.synced().await.unwrap();
+        assert_eq!(story.words(), ["initial a"]);
+        assert_eq!(story.believed().unwrap().len(), 1);
+
+        let told = story.clone();
+        let again = informer
+            .add_handler(move |event| told.lock().push(event))
+            .unwrap();
+        again.synced().await.unwrap();
+        let broken = story.believed().unwrap_err();
+        assert!(broken.contains("which the handler had already"), "{broken}");
+        informer.shutdown().await;
+    }
 }

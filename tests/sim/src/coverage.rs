@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::plan::Plan;
+
 /// How often each fault struck and each change of state happened.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
@@ -11,6 +13,7 @@ pub struct Coverage {
 
 impl Coverage {
     pub(crate) fn of(
+        plan: &Plan,
         struck: BTreeMap<String, u64>,
         transitions: BTreeMap<(&'static str, &'static str, &'static str), u64>,
     ) -> Self {
@@ -20,9 +23,14 @@ impl Coverage {
         let transitions = transitions
             .into_iter()
             .map(|((what, from, to), count)| ((what.to_owned(), format!("{from} -> {to}")), count));
-        Self {
+        let mut coverage = Self {
             counts: faults.chain(transitions).collect(),
+        };
+        for step in &plan.steps {
+            let which = ("step".to_owned(), step.action.name());
+            *coverage.counts.entry(which).or_default() += 1;
         }
+        coverage
     }
 
     /// Adds what another run hit.

@@ -136,9 +136,38 @@ pub(crate) enum Action {
         informer: usize,
         patience: Duration,
     },
+    /// The server refuses, first in one way and then in another; perhaps when there is nothing left to list.
+    Refusals {
+        first: Refusal,
+        times: u64,
+        emptied: bool,
+    },
+    /// A watch falls silent until it is given up, and what comes then goes wrong, too.
+    Stall {
+        then: AfterStall,
+    },
     /// No faults, until caches and handlers agree with the server.
     Calm,
     Advance(Duration),
+}
+
+/// How the server refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Forbidden,
+    NotFound,
+}
+
+/// What follows a watch that was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterStall {
+    Nothing,
+    Refused(Refusal),
+    Unavailable,
+    /// The state is read again, because an object in the last list could not be read.
+    List,
+    /// Nothing is answered, and the informer is stopped meanwhile.
+    Stop,
 }
 
 /// One write to one of a few objects.

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use informer_core::delta::QueueOptions;
 use informer_core::{
-    Index, Indexer, Offload, ReflectorConfig, ResourceVersion, SharedInformer, Snapshot, WaitError,
+    Index, Indexer, Offload, ReflectorConfig, ResourceVersion, SharedInformer, Snapshot, State, WaitError,
 };
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::history::{History, State, data};
+use crate::history::{History, State as ObjectState, data};
 use crate::plan::{InformerPlan, NAMESPACES, Transform};
 use crate::story::{Facts, Slot, number};
 use crate::verdict::report;
@@ -141,6 +141,13 @@ impl Stage {
         self.life == Life::Stopped
     }
 
+    /// Whether a watch was given up, and nothing has come since.
+    pub(crate) fn is_stalled(&self) -> bool {
+        let scopes = self.informer.status().scopes;
+        let mut states = scopes.iter().map(|scope| &scope.state);
+        states.any(|state| matches!(state, State::Stalled))
+    }
+
     pub(crate) fn start(&mut self) {
         if self.life != Life::Made {
             return;
@@ -189,7 +196,7 @@ impl Stage {
         let added = self.informer.add_index(&name, move |object: &ConfigMap| {
             probe.look();
             assert!(!(panics && number_in(object).is_multiple_of(5)), "simulated");
-            vec![data(object, "value").to_owned(), State::of(object).tier]
+            vec![data(object, "value").to_owned(), ObjectState::of(object).tier]
         });
         match added {
             Ok(index) => self.indexes.push((index, panics)),

@@ -1,5 +1,6 @@
 //! Plays a plan: the server, the informers, and one step after the other, with a look at everything in between.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::coverage::Coverage;
 use crate::history::{History, Key};
-use crate::plan::{Action, FaultPlan, Pause, Plan, Step, Write, WriteKind, key_of};
+use crate::plan::{
+    Action, AfterStall, FaultPlan, NAMESPACES, PLACES, Pause, Plan, Refusal, Step, Transform, Write,
+    WriteKind, key_of,
+};
 use crate::stage::Stage;
 use crate::verdict::{Verdict, Violation};
 
@@ -75,7 +79,7 @@ pub fn run(plan: &Plan) -> Outcome {
         steps: plan.steps.len() as u64,
         events: verdict.events(),
         hash: verdict.hash(),
-        coverage: Coverage::of(struck, seen.transitions),
+        coverage: Coverage::of(plan, struck, seen.transitions),
     };
     Verdict::end();
     outcome
@@ -89,6 +93,10 @@ struct World<'a> {
     verdict: Verdict,
     /// Set once something happens that may leave a store in doubt.
     doubted: Arc<AtomicBool>,
+    /// Whether objects were spoiled in this run.
+    spoiled: Cell<bool>,
+    /// Whether older states were sent again in this run.
+    repeated: Cell<bool>,
 }
 
 async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
@@ -108,6 +116,8 @@ async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
         stages: Vec::new(),
         verdict,
         doubted: Arc::default(),
+        spoiled: Cell::new(false),
+        repeated: Cell::new(false),
     };
     for number in 0..plan.informers.len() {
         let stage = world.new_stage(number);
@@ -191,11 +201,7 @@ impl World<'_> {
             Action::Compact { keep } => self.server.compact(self.server.revision().saturating_sub(*keep)),
             Action::Rewind { back } => self.rewind(*back).await,
             Action::CloseWatches => self.server.close_watches(),
-            Action::Unseen(writes) => {
-                self.server.close_watches();
-                writes.iter().for_each(|write| self.write(*write));
-                self.server.compact(self.server.revision());
-            }
+            Action::Unseen(writes) => self.act_unseen(writes),
             Action::AddHandler { informer, handler } => self.stages[*informer].add_handler(*handler),
             Action::RemoveHandler { informer, which } => self.stages[*informer].remove_handler(*which).await,
             Action::ReadStreams { events } => {
@@ -219,6 +225,12 @@ impl World<'_> {
                 let version = self.server.resource_version();
                 self.stages[*informer].wait_until(&version, *patience).await;
             }
+            Action::Refusals {
+                first,
+                times,
+                emptied,
+            } => self.refuse(*first, *times, *emptied).await,
+            Action::Stall { then } => self.stall(*then).await,
             Action::Calm => {
                 self.server.faults().clear();
                 self.converge().await;
@@ -257,6 +269,19 @@ impl World<'_> {
         {
             self.doubted.store(true, Ordering::Relaxed);
         }
+        // An older state of an object whose newest cannot be used is news to a client that has nothing newer: no violation, and
+        // so the two kinds of faults do not meet.
+        let spoils = matches!(fault, Fault::GarbleItem { .. } | Fault::GarbleEvent { .. });
+        let repeats = matches!(fault, Fault::RepeatEvents { .. });
+        let plans = &self.plan.informers;
+        let fails = plans
+            .iter()
+            .any(|plan| matches!(plan.transform, Transform::Failing | Transform::Panicking));
+        if (repeats && (fails || self.spoiled.get())) || (spoils && self.repeated.get()) {
+            return;
+        }
+        self.spoiled.set(self.spoiled.get() || spoils);
+        self.repeated.set(self.repeated.get() || repeats);
         let mut rule = Rule::new(fault);
         if let Some(verb) = plan.on {
             rule = rule.on(verb);
@@ -265,6 +290,87 @@ impl World<'_> {
             rule = rule.times(times);
         }
         self.server.faults().add(rule);
+    }
+
+    async fn refuse(&mut self, first: Refusal, times: u64, emptied: bool) {
+        if emptied {
+            for place in 0..PLACES {
+                self.write(Write {
+                    place,
+                    value: 0,
+                    kind: WriteKind::Delete,
+                });
+            }
+        }
+        let (one, other) = match first {
+            Refusal::Forbidden => (Fault::Forbidden, Fault::not_found()),
+            Refusal::NotFound => (Fault::not_found(), Fault::Forbidden),
+        };
+        let faults = self.server.faults();
+        faults.add(Rule::new(one).times(times));
+        faults.add(Rule::new(other).after(times).times(times));
+        self.server.close_watches();
+        self.advance(Duration::from_secs(60)).await;
+    }
+
+    async fn stall(&mut self, then: AfterStall) {
+        let faults = self.server.faults();
+        if then == AfterStall::List {
+            self.doubted.store(true, Ordering::Relaxed);
+            let spoiled = Fault::GarbleItem {
+                index: 0,
+                garble: Garble::Key,
+            };
+            self.add_fault(&FaultPlan {
+                fault: spoiled,
+                on: None,
+                times: Some(3),
+            });
+            self.act_unseen(&[Write {
+                place: 1,
+                value: 1,
+                kind: WriteKind::Recreate,
+            }]);
+            self.advance(Duration::from_secs(5)).await;
+        }
+        // Each scope of each informer gets a watch that says nothing.
+        let watches = (self.stages.len() * NAMESPACES.len()) as u64;
+        let silent = faults.add(
+            Rule::new(Fault::HalfOpen { after: 0 })
+                .on(Verb::Watch)
+                .times(watches),
+        );
+        self.server.close_watches();
+        self.advance(Duration::from_secs(40)).await;
+        let next = match then {
+            AfterStall::Nothing | AfterStall::List => None,
+            AfterStall::Refused(Refusal::Forbidden) => Some(Fault::Forbidden),
+            AfterStall::Refused(Refusal::NotFound) => Some(Fault::not_found()),
+            AfterStall::Unavailable => Some(Fault::unavailable()),
+            AfterStall::Stop => Some(Fault::Hang),
+        };
+        let next = next.map(|fault| faults.add(Rule::new(fault)));
+        let mut waited = Duration::ZERO;
+        let piece = Duration::from_secs(10);
+        while waited < Duration::from_secs(700) && self.verdict.first().is_none() {
+            self.advance(piece).await;
+            waited += piece;
+            if then == AfterStall::Stop {
+                for stage in &mut self.stages {
+                    if stage.is_stalled() {
+                        stage.stop().await;
+                    }
+                }
+            }
+        }
+        faults.remove(silent);
+        next.into_iter().for_each(|rule| faults.remove(rule));
+    }
+
+    fn act_unseen(&self, writes: &[Write]) {
+        self.server.close_watches();
+        writes.iter().for_each(|write| self.write(*write));
+        self.server.compact(self.server.revision());
     }
 
     /// Restores an older state, as an administrator does who marks the revisions of the lost history as compacted: watches from

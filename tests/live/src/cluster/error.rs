@@ -14,7 +14,7 @@ pub enum ClusterError {
     /// This etcd cannot serve a server with watch lists.
     #[error(
         "etcd {version} is older than 3.6: without its progress notifications on request a watch list never says that it is \
-         complete. Use a newer etcd, or start the cluster with `WatchList::Off`"
+         complete. Use a newer etcd, or turn watch lists off"
     )]
     EtcdTooOld {
         /// What `etcd --version` said.

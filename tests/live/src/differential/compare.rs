@@ -31,7 +31,7 @@ pub enum Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Self::BeforeInitial => "over before the first state",
             Self::Coalesced => "coalesced by a relist",
             Self::LifeUnseen => "a whole life between two lists",
@@ -85,7 +85,7 @@ pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<
     for key in history.keys() {
         let revisions = history.of(key);
         let (ours, theirs) = (Of::new(history, ours, key), Of::new(history, theirs, key));
-        for at in 0..revisions.len() {
+        for (at, revision) in revisions.iter().enumerate() {
             let reasons = match (ours.told(at), theirs.told(at)) {
                 (None, None) => Vec::new(),
                 (Some(a), Some(b)) => both_told(&ours, &theirs, at, a, b),
@@ -95,8 +95,7 @@ pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<
             for reason in reasons {
                 let reason = reason.ok_or_else(|| {
                     format!(
-                        "no reason at {key} {:?}: ours {:?} of {} reads, client-go's {:?} of {} reads",
-                        revisions[at],
+                        "no reason at {key} {revision:?}: ours {:?} of {} reads, client-go's {:?} of {} reads",
                         ours.told(at),
                         ours.reads_of_state,
                         theirs.told(at),

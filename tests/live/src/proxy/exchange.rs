@@ -102,6 +102,9 @@ pub(super) async fn exchange(client: &mut BufReader<TcpStream>, shared: &Shared)
         passed: 0,
         frame: Vec::new(),
     };
+    if relay.pending.is_none() {
+        relay.draw_end();
+    }
     let mut body = Body::new(relay.framing);
     loop {
         let piece = tokio::select! {
@@ -173,6 +176,16 @@ impl Relay<'_> {
         }
     }
 
+    /// Watches do not last.
+    fn draw_end(&mut self) {
+        let is_mortal = self.shared.is_stormy() && verb(self.target) != Verb::Other;
+        let end = is_mortal.then(|| self.shared.plan().draw_end()).flatten();
+        self.pending = end.map(|(harm, after)| Pending {
+            harm,
+            after: self.passed + after,
+        });
+    }
+
     async fn strike(&mut self, harm: Harm, piece: &[u8], place: usize) -> io::Result<Next> {
         let is_chunked = self.framing == Framing::Chunked;
         let kind = match harm {
@@ -218,8 +231,8 @@ impl Relay<'_> {
             let frame = std::mem::take(&mut self.frame);
             if self.passed >= after {
                 self.shared.happened(FaultKind::Duplicate, self.target);
-                self.pending = None;
                 self.send(&frame).await?;
+                self.draw_end();
                 break;
             }
         }

@@ -57,7 +57,7 @@ impl FaultKind {
 
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Self::CutObject => "cut in an object",
             Self::CutChunk => "cut in a chunk",
             Self::CutGzip => "cut in a gzip member",
@@ -78,7 +78,8 @@ impl fmt::Display for FaultKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FaultProfile {
-    /// The part of the requests that meet a fault, from 0 to 1. Default 0.8.
+    /// The part of the requests that meet a fault of their own, from 0 to 1. Default 0.8. Watches end by a fault in any case, if there is
+    /// one for bodies among the kinds.
     pub probability: f64,
     /// The kinds to draw from, each as likely as the others. Default: all.
     pub kinds: Vec<FaultKind>,
@@ -214,6 +215,31 @@ impl Plan {
             FaultKind::Expired => Fate::Pass,
             FaultKind::Stale => Fate::Stale,
         }
+    }
+}
+
+impl Plan {
+    /// The harm that ends a watch in which nothing (more) goes wrong otherwise: none outlives the faults that a profile has for bodies.
+    /// Says also after how many further bytes.
+    pub(super) fn draw_end(&mut self) -> Option<(Harm, u64)> {
+        let Self { random, profile } = self;
+        let ends = profile.kinds.iter().filter_map(|kind| match kind {
+            FaultKind::CutObject => Some(Harm::CutObject),
+            FaultKind::CutChunk => Some(Harm::CutChunk),
+            FaultKind::CutGzip => Some(Harm::CutGzip),
+            FaultKind::Reset => Some(Harm::Reset),
+            FaultKind::Stall => Some(Harm::Stall(profile.stall.start)),
+            _ => None,
+        });
+        let ends: Vec<Harm> = ends.collect();
+        if ends.is_empty() {
+            return None;
+        }
+        let end = match ends[random.random_range(0..ends.len())] {
+            Harm::Stall(_) => Harm::Stall(draw_time(random, &profile.stall)),
+            end => end,
+        };
+        Some((end, draw_from(random, &profile.unharmed)))
     }
 }
 

@@ -7,7 +7,7 @@ use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patc
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::support::{BOUND, Room, agree, eventually, impatient, shared, start, until};
+use crate::support::{BOUND, Room, agree, eventually, impatient, shared, start, until, visible};
 
 /// A definition that no other test uses.
 struct Custom {
@@ -77,7 +77,9 @@ impl Custom {
         let object = DynamicObject::new(name, &self.kind).data(json!({"spec": {"size": 1}}));
         eventually(async || {
             let made = self.objects.create(&PostParams::default(), &object).await;
-            made.map(|_| ()).map_err(|error| error.to_string())
+            let made = made.map_err(|error| error.to_string())?;
+            visible(&self.objects, &made).await;
+            Ok(())
         })
         .await;
     }

@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::support::{BOUND, Room, agree, eventually, impatient, item, options, shared, start, until};
+use crate::tap::{Gate, Tap};
 use crate::wire::Wire;
 
 /// How many names the writer uses: few enough that each is made and deleted again and again.
@@ -220,6 +221,44 @@ async fn history_that_vanishes_all_the_time_does_no_harm() {
         wire.mend();
     }
     finish(watched, &room, writer).await;
+    cluster.stop();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_whose_next_page_was_compacted_away_is_begun_anew() {
+    let mut options = options();
+    options.flags = vec!["--watch-cache=false".to_owned()];
+    let cluster = Cluster::start(options).await.unwrap();
+    let room = Room::new(&cluster, "turned").await;
+    for number in 0..30 {
+        room.create(&format!("kept-{number}"), "1").await;
+    }
+    let tap = Tap::default();
+    let gate = Gate::new();
+    let client = gate.on(tap.on(cluster.client()));
+    let informer = SharedInformer::<ConfigMap>::builder(client)
+        .namespace(&room.name)
+        .initial_state(InitialState::List)
+        .page_size(10)
+        .build()
+        .unwrap();
+    let (story, _) = Story::of(&informer).unwrap();
+    informer.start().unwrap();
+    tokio::time::timeout(BOUND, gate.reached()).await.unwrap();
+    room.delete("kept-7").await;
+    room.create("new", "1").await;
+    cluster.compact().await.unwrap();
+    gate.open();
+    informer.synced_within(BOUND).await.unwrap();
+    agree(&informer, &story, &room.items()).await;
+    // The page is refused, and what came before it is not kept: nothing is told twice or not at all.
+    assert!(tap.seen().iter().any(|seen| seen.code == 410), "{:?}", tap.seen());
+    assert!(
+        !story.words().contains(&"initial kept-7".to_owned()),
+        "{:?}",
+        story.words()
+    );
+    informer.shutdown().await;
     cluster.stop();
 }
 

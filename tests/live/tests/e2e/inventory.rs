@@ -3,6 +3,7 @@
 mod samples;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -137,11 +138,11 @@ async fn check<K: Object>(
     server: &Api<DynamicObject>,
     object: &DynamicObject,
 ) -> Result<(), String> {
-    let text = |error: kube::Error| format!("the server refused it: {error}");
+    let refused = |error: kube::Error| format!("the server refused it: {error}");
     let made = server
         .create(&PostParams::default(), object)
         .await
-        .map_err(text)?;
+        .map_err(refused)?;
     let key = ObjectKey::of(&made.metadata).ok_or("it has no name")?;
     let (story, _) = Story::of(&informer).map_err(|error| error.to_string())?;
     informer.start().map_err(|error| error.to_string())?;
@@ -149,34 +150,19 @@ async fn check<K: Object>(
         .synced_within(BOUND)
         .await
         .map_err(|error| error.to_string())?;
-    let cached = informer
-        .indexer()
-        .get(&key)
-        .ok_or("it was there before the start, and is not seen")?;
-    if cached.meta().uid != made.metadata.uid {
-        return Err("another one is in the cache".to_owned());
-    }
+    read(&informer, &made).await?;
 
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {"example.com/seen": "yes"}}}));
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {MARK: "yes"}}}));
     let changed = server
         .patch(key.name(), &PatchParams::default(), &patch)
         .await
-        .map_err(text)?;
-    let version = ResourceVersion::of(&changed.metadata).ok_or("it has no version")?;
-    informer
-        .wait_until_within(&version, BOUND)
-        .await
-        .map_err(|error| error.to_string())?;
-    let cached = informer
-        .indexer()
-        .get(&key)
-        .ok_or("it vanished when it was changed")?;
-    if cached
+        .map_err(refused)?;
+    let cached = read(&informer, &changed).await?;
+    if !cached
         .meta()
         .annotations
         .as_ref()
-        .and_then(|all| all.get("example.com/seen"))
-        .is_none()
+        .is_some_and(|all| all.contains_key(MARK))
     {
         return Err("the change is not in the cache".to_owned());
     }
@@ -189,6 +175,22 @@ async fn check<K: Object>(
     story.believed()?;
     informer.shutdown().await;
     Ok(())
+}
+
+/// The annotation that is added.
+const MARK: &str = "example.com/seen";
+
+/// What the cache has of an object, not older than given. (A first list may be older; see `support::visible`.)
+async fn read<K: Object>(informer: &SharedInformer<K>, object: &DynamicObject) -> Result<Arc<K>, String> {
+    let version = ResourceVersion::of(&object.metadata).ok_or("it has no version")?;
+    let waited = informer.wait_until_within(&version, BOUND).await;
+    waited.map_err(|error| error.to_string())?;
+    let key = ObjectKey::of(&object.metadata).ok_or("it has no name")?;
+    let cached = informer.indexer().get(&key).ok_or("it is not in the cache")?;
+    match cached.meta().uid == object.metadata.uid {
+        true => Ok(cached),
+        false => Err("another one is in the cache".to_owned()),
+    }
 }
 
 /// Deletes an object, and does what the controllers would do that are not here.

@@ -8,6 +8,8 @@
 mod cluster;
 /// Custom resources, whose definition comes, changes and goes while their informer runs.
 mod custom;
+/// client-go's informer beside ours.
+mod differential;
 /// The server restarted, paused and forgetful, and connections cut.
 mod faults;
 /// Every built-in kind that the server has.
@@ -20,6 +22,8 @@ mod partial;
 mod rights;
 /// Which objects are asked for: by labels, by fields, by namespace.
 mod selection;
+/// Random writes and random faults, from seeds.
+mod storms;
 /// What the tests share.
 mod support;
 /// Sees the requests of a client.

@@ -7,7 +7,7 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::support::{Room, agree, eventually, shared, start};
+use crate::support::{Room, agree, eventually, shared, start, visible};
 
 /// The keys in the cache, in order.
 fn names<K: Object>(informer: &SharedInformer<K>) -> Vec<String> {
@@ -24,12 +24,10 @@ async fn hold<K: Object>(informer: &SharedInformer<K>, wanted: &[&str]) {
     .await;
 }
 
-async fn patch<K>(api: &Api<K>, name: &str, patch: Value)
-where
-    K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
-{
+async fn patch(items: &Api<ConfigMap>, name: &str, patch: Value) {
     let patch = Patch::Merge(patch);
-    api.patch(name, &PatchParams::default(), &patch).await.unwrap();
+    let changed = items.patch(name, &PatchParams::default(), &patch).await.unwrap();
+    visible(items, &changed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,7 +70,8 @@ async fn pods_of_one_node_are_found_by_field() {
     let pods: Api<Pod> = Api::namespaced(room.client(), &room.name);
     let new = PostParams::default();
     for (name, node) in [("a", Some("node-1")), ("b", Some("node-2")), ("c", None)] {
-        pods.create(&new, &pod(name, node)).await.unwrap();
+        let made = pods.create(&new, &pod(name, node)).await.unwrap();
+        visible(&pods, &made).await;
     }
     let informer = SharedInformer::<Pod>::builder(room.client())
         .namespace(&room.name)

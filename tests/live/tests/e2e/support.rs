@@ -8,7 +8,7 @@ use informer_core::{InformerStatus, Object, ReflectorConfig, SharedInformer};
 use informer_live::{Cluster, ClusterOptions, Story, WatchList, version_of};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch};
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -84,19 +84,42 @@ impl Room {
     /// Makes a ConfigMap with one value.
     pub(crate) async fn create(&self, name: &str, value: &str) -> ConfigMap {
         let item = item(name, value);
-        self.items().create(&PostParams::default(), &item).await.unwrap()
+        let made = self.items().create(&PostParams::default(), &item).await.unwrap();
+        visible(&self.items(), &made).await;
+        made
     }
 
     /// Changes the value of a ConfigMap.
     pub(crate) async fn update(&self, name: &str, value: &str) -> ConfigMap {
         let patch = Patch::Merge(json!({"data": {"value": value}}));
-        let parameters = PatchParams::default();
-        self.items().patch(name, &parameters, &patch).await.unwrap()
+        let changed = self
+            .items()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+        visible(&self.items(), &changed).await;
+        changed
     }
 
     pub(crate) async fn delete(&self, name: &str) {
         self.items().delete(name, &DeleteParams::default()).await.unwrap();
     }
+}
+
+/// Waits until the server's own cache has a write. An informer's first list may come from that cache and be older than a write
+/// that was answered before it; what is left out then comes with the watch.
+pub(crate) async fn visible<K>(api: &Api<K>, written: &K)
+where
+    K: Object + Clone + DeserializeOwned + Debug,
+{
+    let parameters = ListParams::default()
+        .matching(VersionMatch::NotOlderThan)
+        .at(&version_of(written));
+    eventually(async || {
+        let list = api.list(&parameters).await;
+        list.map(|_| ()).map_err(|error| error.to_string())
+    })
+    .await;
 }
 
 /// A ConfigMap with one value.

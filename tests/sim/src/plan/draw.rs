@@ -8,8 +8,8 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
 use super::{
-    Action, HandlerKind, HandlerPlan, InformerPlan, NAMESPACES, PLACES, Pause, Plan, ServerPlan, Step,
-    Transform, Write, WriteKind, faults,
+    Action, AfterStall, HandlerKind, HandlerPlan, InformerPlan, NAMESPACES, PLACES, Pause, Plan, Refusal,
+    ServerPlan, Step, Transform, Write, WriteKind, faults,
 };
 
 /// How many steps a plan has, not counting those that set the stage.
@@ -108,7 +108,12 @@ fn opening(random: &mut SmallRng, informers: usize) -> Vec<Action> {
             harsh: random.random_bool(0.5),
         });
     }
-    actions.extend((0..informers).map(|informer| Action::Start { informer }));
+    // Now and then one is started late, or never.
+    actions.extend(
+        (0..informers)
+            .filter(|_| random.random_bool(0.9))
+            .map(|informer| Action::Start { informer }),
+    );
     actions
 }
 
@@ -143,13 +148,31 @@ fn action(random: &mut SmallRng, informers: usize) -> Action {
             informer,
             panics: random.random_bool(0.3),
         },
-        150 => Action::Stop { informer },
-        151..153 => Action::Start { informer },
-        153..159 => Action::WaitUntil {
+        150..152 => Action::Stop { informer },
+        152..156 => Action::Start { informer },
+        156 if random.random_bool(0.5) => Action::Stall {
+            then: pick(
+                random,
+                [
+                    AfterStall::Nothing,
+                    AfterStall::Refused(Refusal::Forbidden),
+                    AfterStall::Refused(Refusal::NotFound),
+                    AfterStall::Unavailable,
+                    AfterStall::List,
+                    AfterStall::Stop,
+                ],
+            ),
+        },
+        156 => Action::Refusals {
+            first: pick(random, [Refusal::Forbidden, Refusal::NotFound]),
+            times: random.random_range(1..4),
+            emptied: random.random_bool(0.5),
+        },
+        157..160 => Action::WaitUntil {
             informer,
             patience: Duration::from_secs(pick(random, [1, 20, 120])),
         },
-        159..162 => Action::Calm,
+        160..162 => Action::Calm,
         162..170 => Action::Advance(Duration::from_secs(random.random_range(60..1_300))),
         _ => Action::Advance(Duration::from_millis(random.random_range(1..20_000))),
     }

@@ -53,7 +53,8 @@ pub(super) fn draw(random: &mut SmallRng) -> FaultPlan {
         22 => Fault::CloseWatch { after },
         23 => Fault::HalfOpen { after },
         24 => Fault::ErrorEvent {
-            after,
+            // Also well after the initial events of a watch-list.
+            after: random.random_range(0..25),
             error: ApiError::new(
                 410,
                 "Expired",

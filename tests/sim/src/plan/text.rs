@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Plan, Step};
+use super::{Action, Plan, Step};
 
 /// The numbers of the steps a cut plan keeps, written as `0-3,7`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,14 @@ impl fmt::Display for Keep {
             }
         }
         Ok(())
+    }
+}
+
+impl Action {
+    /// The name of what a step does, without the details.
+    pub(crate) fn name(&self) -> String {
+        let text = format!("{self:?}");
+        text.chars().take_while(char::is_ascii_alphanumeric).collect()
     }
 }
 

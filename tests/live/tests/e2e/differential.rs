@@ -1,0 +1,266 @@
+//! Our informer and client-go's on the same server, through the same faults: both tell the truth, and every difference has a reason.
+//!
+//! `cargo xtask e2e --differential --seed 7` plays one seed again. What both sides told is kept in the target folder, under
+//! `differential/seed-<number>`, as JSON lines.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+
+use futures::StreamExt as _;
+use informer_core::{InitialState, ReflectorConfig, SharedInformer};
+use informer_live::{
+    ADMIN, Cluster, Differences, FaultKind, FaultProxy, History, Oracle, Side, Story, TellingVerb, Told,
+    Upstream, compare, judge, target,
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::storms::{Laggard, add, fill, last_word, profile, seeds, table, write};
+use crate::support::{BOUND, Room, shared};
+
+/// How many runs go on at a time.
+const AT_A_TIME: usize = 4;
+
+/// Builds the Go program; none if there is no Go.
+async fn build() -> Option<PathBuf> {
+    let go = Command::new("go").arg("version").output().await;
+    if !go.is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    let program = target().join("differential/client-go");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("client-go");
+    let mut command = Command::new("go");
+    command
+        .args(["build", "-o"])
+        .arg(&program)
+        .arg(".")
+        .current_dir(folder);
+    let status = command.status().await.unwrap();
+    assert!(status.success(), "the program with client-go cannot be built");
+    Some(program)
+}
+
+/// client-go's informer in a process of its own.
+struct ClientGo {
+    /// Kills it when dropped; it also ends by itself when its input does.
+    _child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+    events: Vec<Told>,
+}
+
+impl ClientGo {
+    fn start(program: &Path, room: &Room, url: &str, token: &str, initial: InitialState) -> Self {
+        let mut command = Command::new(program);
+        command
+            .args(["-url", url.trim_end_matches('/'), "-namespace", &room.name])
+            .env("TOKEN", token)
+            .env(
+                "KUBE_FEATURE_WatchListClient",
+                (initial == InitialState::WatchList).to_string(),
+            )
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // It complains about every fault.
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        Self {
+            input: child.stdin.take().unwrap(),
+            output: BufReader::new(child.stdout.take().unwrap()).lines(),
+            _child: child,
+            events: Vec::new(),
+        }
+    }
+
+    /// What is in its store now.
+    async fn store(&mut self) -> Vec<Told> {
+        self.input.write_all(b"store\n").await.unwrap();
+        let mut store = Vec::new();
+        loop {
+            let line = self.output.next_line().await.unwrap();
+            let told: Told = serde_json::from_str(&line.expect("it ended by itself")).unwrap();
+            match told.verb {
+                TellingVerb::End => return store,
+                TellingVerb::Store => store.push(told),
+                TellingVerb::Add | TellingVerb::Update | TellingVerb::Delete => self.events.push(told),
+            }
+        }
+    }
+
+    /// Whether handlers have heard all that is in the store: events come from another task than the store.
+    fn has_told(&self, store: &[Told]) -> bool {
+        store.iter().all(|stored| {
+            let mut events = self.events.iter().rev();
+            let last = events.find(|event| event.key == stored.key);
+            last.is_some_and(|last| last.rv == stored.rv && last.verb != TellingVerb::Delete)
+        })
+    }
+}
+
+fn versions(store: &[Told]) -> BTreeMap<String, (u64, String)> {
+    let version = |told: &Told| (told.rv.parse().unwrap(), told.uid.clone());
+    store
+        .iter()
+        .map(|told| (told.key.clone(), version(told)))
+        .collect()
+}
+
+/// The token of the admin, from the kubeconfig.
+fn token(cluster: &Cluster) -> String {
+    let config = std::fs::read(cluster.kubeconfig().unwrap()).unwrap();
+    let config: serde_json::Value = serde_json::from_slice(&config).unwrap();
+    config["users"][0]["user"]["token"].as_str().unwrap().to_owned()
+}
+
+/// Keeps what one side told, for whoever wants to know why.
+fn keep(seed: u64, name: &str, lines: &[Told]) {
+    let folder = target().join(format!("differential/seed-{seed}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text: Vec<String> = lines
+        .iter()
+        .map(|line| serde_json::to_string(line).unwrap())
+        .collect();
+    std::fs::write(folder.join(format!("{name}.jsonl")), text.join("\n") + "\n").unwrap();
+}
+
+fn keep_history(seed: u64, history: &History) {
+    let mut text = String::new();
+    for key in history.keys() {
+        for revision in history.of(key) {
+            text.push_str(&format!("{key} {revision:?}\n"));
+        }
+    }
+    std::fs::write(
+        target().join(format!("differential/seed-{seed}/server.txt")),
+        text,
+    )
+    .unwrap();
+}
+
+struct Outcome {
+    faults: [BTreeMap<FaultKind, u64>; 2],
+    events: [usize; 2],
+    revisions: usize,
+    differences: Differences,
+}
+
+/// One seed: the same writes, and for each side the same faults.
+async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) -> Outcome {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let room = Room::new(cluster, "differential").await;
+    let oracle = Oracle::start(room.items()).await.unwrap();
+    fill(&room).await;
+    let config = cluster.config_as(ADMIN).unwrap();
+    let upstream = Upstream::of(&config).unwrap();
+    let stale = laggard.upstream();
+    let proxy = async || {
+        let started = FaultProxy::start_with_stale(seed, profile(), upstream.clone(), stale.clone());
+        started.await.unwrap()
+    };
+    let (our_proxy, their_proxy) = (proxy().await, proxy().await);
+    let initial = [InitialState::WatchList, InitialState::List][random.random_range(0..2)];
+
+    let client = informer_core::client::from_config(our_proxy.config(config)).unwrap();
+    let mut reflector = ReflectorConfig::default();
+    reflector.seed = Some(seed);
+    reflector.initial = initial;
+    let builder = SharedInformer::<ConfigMap>::builder(client).reflector(reflector);
+    let informer = builder.namespace(&room.name).build().unwrap();
+    let (story, _) = Story::of(&informer).unwrap();
+    let url = their_proxy.url().to_string();
+    let mut client_go = ClientGo::start(program, &room, &url, &token(cluster), initial);
+    informer.start().unwrap();
+
+    for _ in 0..200 {
+        write(&room, &mut random).await;
+    }
+    our_proxy.calm();
+    their_proxy.calm();
+    let history = last_word(&room, &oracle).await;
+    let start = Instant::now();
+    let (ours, theirs) = loop {
+        let list = informer.indexer().list();
+        let ours: Vec<Told> = list.iter().map(|object| Told::stored(&**object)).collect();
+        let theirs = client_go.store().await;
+        let there = history.last();
+        let is_told = story
+            .believed()
+            .is_ok_and(|believed| believed.len() == ours.len());
+        let is_same = versions(&ours) == there && versions(&theirs) == there;
+        if is_same && is_told && client_go.has_told(&theirs) {
+            break (ours, theirs);
+        }
+        assert!(
+            start.elapsed() < BOUND,
+            "seed {seed}: the stores are not as the server: {there:?}\nours {ours:?}\nclient-go's {theirs:?}\n{:#?}",
+            informer.status()
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+
+    let events: Vec<Told> = story.events().iter().map(Told::of).collect();
+    keep(seed, "ours", &[&events[..], &ours[..]].concat());
+    keep(seed, "client-go", &[&client_go.events[..], &theirs[..]].concat());
+    keep_history(seed, &history);
+    let ours = judge(&history, &events).unwrap_or_else(|why| panic!("seed {seed}, ours: {why}"));
+    let theirs = judge(&history, &client_go.events);
+    let theirs = theirs.unwrap_or_else(|why| panic!("seed {seed}, client-go: {why}"));
+    let our_side = Side {
+        account: &ours,
+        reads_of_state: our_proxy.reads_of_state(),
+    };
+    let their_side = Side {
+        account: &theirs,
+        reads_of_state: their_proxy.reads_of_state(),
+    };
+    let differences = compare(&history, &our_side, &their_side);
+    informer.shutdown().await;
+    Outcome {
+        faults: [our_proxy.counts(), their_proxy.counts()],
+        events: [events.len(), client_go.events.len()],
+        revisions: history.len(),
+        differences: differences.unwrap_or_else(|why| panic!("seed {seed}: {why}")),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_informers_tell_the_truth_and_differ_only_for_known_reasons() {
+    let Some(program) = build().await else {
+        println!("skipped: there is no Go to build client-go with (https://go.dev/dl)");
+        return;
+    };
+    let cluster = shared().await;
+    let laggard = Laggard::start(cluster).await;
+    let seeds = seeds(2);
+    let count = seeds.len();
+    let runs = futures::stream::iter(seeds).map(|seed| run(cluster, &laggard, &program, seed));
+    let mut runs = runs.buffer_unordered(AT_A_TIME);
+    let (mut ours, mut theirs, mut differences) = (BTreeMap::new(), BTreeMap::new(), Differences::new());
+    let (mut events, mut revisions) = ([0, 0], 0);
+    while let Some(outcome) = runs.next().await {
+        let [our_faults, their_faults] = outcome.faults;
+        add(&mut ours, our_faults);
+        add(&mut theirs, their_faults);
+        add(&mut differences, outcome.differences);
+        events = [events[0] + outcome.events[0], events[1] + outcome.events[1]];
+        revisions += outcome.revisions;
+    }
+    println!(
+        "{count} runs, {revisions} revisions; events told: ours {}, client-go {}",
+        events[0], events[1]
+    );
+    println!(
+        "faults before ours:\n{}faults before client-go:\n{}differences:",
+        table(&ours),
+        table(&theirs)
+    );
+    for (reason, count) in &differences {
+        println!("{reason:>44} {count:>7}");
+    }
+}
