@@ -7,7 +7,7 @@ use informer_gen::inventory::{self, NEWEST, OLDEST, Release, Watchable};
 use super::{Pace, Passed, Step};
 use crate::process::{run, run_and_read, works};
 use crate::workspace::{self, cargo};
-use crate::{Result, bloat, codegen, libtest, mutants, tidy};
+use crate::{Result, bloat, codegen, e2e, libtest, mutants, sim, tidy};
 
 /// In the order they run: what is cheap and fails often comes first.
 pub(super) const ALL: &[Step] = &[
@@ -80,6 +80,16 @@ pub(super) const ALL: &[Step] = &[
         name: "mutants",
         pace: Pace::NotIfQuick,
         run: check_mutants,
+    },
+    Step {
+        name: "simulation",
+        pace: Pace::NotIfQuick,
+        run: simulation,
+    },
+    Step {
+        name: "e2e",
+        pace: Pace::NotIfQuick,
+        run: end_to_end,
     },
     Step {
         name: "fuzz",
@@ -274,6 +284,22 @@ fn models() -> Result<Passed> {
 fn check_mutants() -> Result<Passed> {
     mutants::run(&[])?;
     Ok(Passed::Ran)
+}
+
+/// As many seeds of the simulation as a minute allows; `cargo xtask sim --seeds 10000` is the long run.
+fn simulation() -> Result<Passed> {
+    sim::play(&["--for", "60s"])?;
+    Ok(Passed::Ran)
+}
+
+/// The live tests, where there is a kube-apiserver or Go to build one.
+fn end_to_end() -> Result<Passed> {
+    Ok(match e2e::run(&[])? {
+        e2e::Outcome::Ran => Passed::Ran,
+        e2e::Outcome::Skipped => {
+            Passed::Skipped("neither kube-apiserver and etcd nor Go to build them are here".to_owned())
+        }
+    })
 }
 
 /// Runs each fuzz target for a bounded number of inputs where that is possible; `cargo test` runs the same corpus, seeded.
