@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use informer_testing::ApiServer;
 use informers::{
-    AddHandlerError, Event, HandlerOptions, InitialState, Overflow, Selector, SharedInformer,
+    AddHandlerError, AuditOptions, Event, HandlerOptions, InitialState, Overflow, Selector, SharedInformer,
     SharedInformerFactory, StartError, State,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
@@ -429,5 +429,26 @@ async fn a_late_write_is_heard_by_a_handler_added_through_the_factory() {
     server.update(&item("a", "2")).unwrap();
     settled(&informer, &server).await;
     assert_eq!(heard.take(), ["update a"]);
+    factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_factory_audits_every_kind_but_those_that_will_not() {
+    let server = server_with(&["a"]);
+    let factory = SharedInformerFactory::builder(server.client())
+        .audit(AuditOptions::every(Duration::from_secs(60)))
+        .kind::<Pod>(|pods| pods.no_audit())
+        .build()
+        .unwrap();
+    let maps = factory.core().v1().config_maps().informer();
+    let pods = factory.core().v1().pods().informer();
+    factory.start();
+    factory.wait_for_sync().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let audit = |status: informers::InformerStatus| status.scopes[0].audit.clone();
+    let of_maps = audit(maps.status()).unwrap();
+    assert!(of_maps.audits >= 2, "{of_maps:?}");
+    assert_eq!(of_maps.mismatches, 0);
+    assert!(audit(pods.status()).is_none());
     factory.shutdown().await;
 }
