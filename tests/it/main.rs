@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod audit;
+mod bugs;
 mod fifo;
 mod fuzz;
 mod guarantees;
