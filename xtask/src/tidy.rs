@@ -7,6 +7,7 @@ mod longest;
 mod manifests;
 mod parity;
 mod ranks;
+mod reliability;
 mod tree;
 
 use std::fmt;
@@ -43,6 +44,7 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(links::check(&tree));
     problems.extend(ranks::check(&tree));
     problems.extend(parity::check(&tree));
+    problems.extend(reliability::check(&tree));
     problems.extend(manifests::check(&tree, &workspace::metadata(&["--no-deps"])?));
     problems.sort();
     problems.dedup();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use informer_core::delta::QueueOptions;
 use informer_core::{
-    Index, Indexer, Offload, ReflectorConfig, ResourceVersion, SharedInformer, Snapshot, State, WaitError,
+    Index, Offload, ReflectorConfig, ResourceVersion, SharedInformer, Snapshot, State, WaitError,
 };
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -37,7 +37,7 @@ pub(crate) struct Stage {
     last: Option<Snapshot<ConfigMap>>,
     /// Whether anything has happened in this run that may leave a store in doubt.
     doubted: Arc<AtomicBool>,
-    reader: Arc<Mutex<Option<Indexer<ConfigMap>>>>,
+    reader: Arc<Mutex<Option<check::Reader>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Stage {
             builder = builder.try_transform(move |object| transformed(transform, object));
         }
         let informer = builder.build().expect("every drawn plan is valid");
-        let reader = Arc::new(Mutex::new(Some(informer.indexer())));
+        let reader = Arc::new(Mutex::new(Some(check::Reader::new(informer.indexer()))));
         Self {
             number,
             plan: plan.clone(),

@@ -27,15 +27,15 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 /// What a row may name.
-struct Evidence {
+pub(super) struct Evidence {
     /// Functions with a test attribute.
-    tests: BTreeSet<String>,
+    pub(super) tests: BTreeSet<String>,
     /// Paths from the root: scenario scripts, compile-fail cases, sources with documentation tests.
-    files: BTreeSet<String>,
+    pub(super) files: BTreeSet<String>,
 }
 
 impl Evidence {
-    fn of(tree: &Tree) -> Self {
+    pub(super) fn of(tree: &Tree) -> Self {
         let functions = tree.rust_files().flat_map(|(_, lexed)| &lexed.functions);
         Self {
             tests: functions
@@ -104,6 +104,13 @@ fn check_row(cells: &[String], evidence: &Evidence) -> Vec<String> {
         .filter(|(_, cell)| cell.is_empty())
         .map(|(column, _)| format!("`{column}` is empty"))
         .collect();
+    problems.extend(check_tests(test, evidence));
+    problems
+}
+
+/// What is wrong with a cell that names tests, or says after `moot:` why there is none.
+pub(super) fn check_tests(test: &str, evidence: &Evidence) -> Vec<String> {
+    let mut problems = Vec::new();
     if let Some(reason) = test.strip_prefix("moot:") {
         if reason.trim().is_empty() {
             problems.push("`moot:` without a reason".to_owned());
@@ -120,7 +127,7 @@ fn check_row(cells: &[String], evidence: &Evidence) -> Vec<String> {
 }
 
 /// The cells of a row. A `|` inside backticks or after a backslash does not end a cell.
-fn cells(line: &str) -> Vec<String> {
+pub(super) fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let (mut in_code, mut escaped) = (false, false);
     for char in line.trim_matches('|').chars() {
@@ -136,7 +143,7 @@ fn cells(line: &str) -> Vec<String> {
     cells.into_iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
-fn is_ruler(cells: &[String]) -> bool {
+pub(super) fn is_ruler(cells: &[String]) -> bool {
     cells
         .iter()
         .all(|cell| !cell.is_empty() && cell.chars().all(|char| matches!(char, '-' | ':')))

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use informer_core::{InitialState, ReflectorConfig, SharedInformer};
@@ -92,19 +92,25 @@ impl ClientGo {
             }
         }
     }
+}
 
-    /// Whether handlers have heard all that is in the store: events come from another task than the store.
-    fn has_told(&self, store: &[Told]) -> bool {
-        store.iter().all(|stored| {
-            let mut events = self.events.iter().rev();
-            let last = events.find(|event| event.key == stored.key);
-            last.is_some_and(|last| last.rv == stored.rv && last.verb != TellingVerb::Delete)
-        })
+/// What a handler must believe to be there. It hears of things later than the store has them.
+fn believed(events: &[Told]) -> BTreeMap<String, (u64, String)> {
+    let mut believed = BTreeMap::new();
+    for event in events {
+        match event.verb {
+            TellingVerb::Delete => believed.remove(&event.key),
+            _ => believed.insert(event.key.clone(), version(event)),
+        };
     }
+    believed
+}
+
+fn version(told: &Told) -> (u64, String) {
+    (told.rv.parse().unwrap(), told.uid.clone())
 }
 
 fn versions(store: &[Told]) -> BTreeMap<String, (u64, String)> {
-    let version = |told: &Told| (told.rv.parse().unwrap(), told.uid.clone());
     store
         .iter()
         .map(|told| (told.key.clone(), version(told)))
@@ -170,6 +176,9 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
     let mut reflector = ReflectorConfig::default();
     reflector.seed = Some(seed);
     reflector.initial = initial;
+    // As busy as client-go, which retries a broken watch without much of a wait.
+    reflector.backoff.initial = Duration::from_millis(100);
+    reflector.backoff.cap = Duration::from_secs(1);
     let builder = SharedInformer::<ConfigMap>::builder(client).reflector(reflector);
     let informer = builder.namespace(&room.name).build().unwrap();
     let (story, _) = Story::of(&informer).unwrap();
@@ -184,27 +193,24 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
     their_proxy.calm();
     let history = last_word(&room, &oracle).await;
     let start = Instant::now();
-    let (ours, theirs) = loop {
+    let (ours, theirs, events) = loop {
         let list = informer.indexer().list();
         let ours: Vec<Told> = list.iter().map(|object| Told::stored(&**object)).collect();
         let theirs = client_go.store().await;
         let there = history.last();
-        let is_told = story
-            .believed()
-            .is_ok_and(|believed| believed.len() == ours.len());
+        let events: Vec<Told> = story.events().iter().map(Told::of).collect();
         let is_same = versions(&ours) == there && versions(&theirs) == there;
-        if is_same && is_told && client_go.has_told(&theirs) {
-            break (ours, theirs);
+        if is_same && believed(&events) == there && believed(&client_go.events) == there {
+            break (ours, theirs, events);
         }
         assert!(
             start.elapsed() < BOUND,
             "seed {seed}: the stores are not as the server: {there:?}\nours {ours:?}\nclient-go's {theirs:?}\n{:#?}",
             informer.status()
         );
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     };
 
-    let events: Vec<Told> = story.events().iter().map(Told::of).collect();
     keep(seed, "ours", &[&events[..], &ours[..]].concat());
     keep(seed, "client-go", &[&client_go.events[..], &theirs[..]].concat());
     keep_history(seed, &history);

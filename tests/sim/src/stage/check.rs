@@ -337,10 +337,21 @@ pub(super) struct Probe {
     number: usize,
     plan: InformerPlan,
     history: Arc<Mutex<History>>,
-    /// Emptied in the end: an index that held its own store would keep it for ever.
-    indexer: Arc<Mutex<Option<Indexer<ConfigMap>>>>,
     doubted: Arc<AtomicBool>,
-    seen: Mutex<Option<Snapshot<ConfigMap>>>,
+    reader: Arc<Mutex<Option<Reader>>>,
+}
+
+/// The store a probe looks at, and what it saw last. Taken away in the end: an index that held its own store, or a state of it,
+/// would keep it for ever.
+pub(super) struct Reader {
+    indexer: Indexer<ConfigMap>,
+    seen: Option<Snapshot<ConfigMap>>,
+}
+
+impl Reader {
+    pub(super) fn new(indexer: Indexer<ConfigMap>) -> Self {
+        Self { indexer, seen: None }
+    }
 }
 
 impl Probe {
@@ -349,9 +360,8 @@ impl Probe {
             number: stage.number,
             plan: stage.plan.clone(),
             history: stage.history.clone(),
-            indexer: stage.reader.clone(),
             doubted: stage.doubted.clone(),
-            seen: Mutex::default(),
+            reader: stage.reader.clone(),
         }
     }
 
@@ -359,16 +369,10 @@ impl Probe {
         if self.doubted.load(Ordering::Relaxed) {
             return;
         }
-        let indexer = self
-            .indexer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let Some(snapshot) = indexer.map(|indexer| indexer.snapshot()) else {
-            return;
-        };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.as_ref().is_some_and(|seen| seen.is_same(&snapshot)) {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reader) = reader.as_mut() else { return };
+        let snapshot = reader.indexer.snapshot();
+        if reader.seen.as_ref().is_some_and(|seen| seen.is_same(&snapshot)) {
             return;
         }
         let view = View {
@@ -387,6 +391,6 @@ impl Probe {
                 });
             }
         }
-        *seen = Some(snapshot);
+        reader.seen = Some(snapshot);
     }
 }

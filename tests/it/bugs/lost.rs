@@ -1,0 +1,215 @@
+//! Changes that never arrived: events dropped in the queue, between two requests, with a page, or for want of a name.
+
+use std::time::Duration;
+
+use informer_core::{InitialState, SharedInformer};
+use informer_testing::{ApiServer, EventType, Fault, Garble, Rule, Verb, WatchCache};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::{MINUTE, MODES, informer_by};
+use crate::support::{
+    Heard, LONG, believed, informer_of, item, items, keys, quiet, server_with, settled, start, tasks, unseen,
+};
+
+/// kubernetes#27004: the queue asked the store whether it knew an object, and dropped the deletion of one whose addition was
+/// still queued. Here all three changes are in the queue before the store sees the first.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_behind_a_queued_addition_is_not_dropped() {
+    for initial in MODES {
+        let server = server_with(&["a"]);
+        let informer = informer_by(initial, &server);
+        let heard = Heard::new();
+        heard.add_to(&informer);
+        start(&informer).await;
+        server.create(&item("b", "1")).unwrap();
+        server.update(&item("b", "2")).unwrap();
+        server.delete(&item("b", "2")).unwrap();
+        settled(&informer, &server).await;
+        assert_eq!(
+            heard.take(),
+            ["initial a", "add b", "update b", "delete b"],
+            "{initial:?}"
+        );
+        assert_eq!(keys(&informer), ["default/a"]);
+        informer.shutdown().await;
+    }
+}
+
+/// kubernetes#76624: a deletion arrived as an event without an object; the reflector complained and went on, and the object stayed
+/// in every cache until a restart.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
+    let server = server_with(&["a", "b"]);
+    let informer = informer_of(&server);
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    start(&informer).await;
+    server.faults().add(Fault::GarbleEvent {
+        kind: EventType::Deleted,
+        index: 0,
+        garble: Garble::Null,
+    });
+    // The rule strikes watches that are opened from now on.
+    server.close_watches();
+    quiet(&informer).await;
+    server.delete(&item("a", "1")).unwrap();
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(informer.status().scopes[0].counts.unreadable, 1);
+    assert_eq!(heard.take(), ["initial a", "initial b", "missed a"]);
+    assert_eq!(keys(&informer), ["default/b"]);
+    informer.shutdown().await;
+}
+
+/// kubernetes#83810: an object was deleted and came back, and the relist that brought it found its deletion still queued and kept
+/// silent about it.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_back_in_the_relist_behind_its_deletion_is_told() {
+    let server = server_with(&["a"]);
+    let informer = informer_by(InitialState::List, &server);
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    start(&informer).await;
+    server.delete(&item("a", "1")).unwrap();
+    // The deletion is on its way; what follows it is seen by a list only.
+    tokio::task::yield_now().await;
+    unseen(&server, || drop(server.create(&item("a", "2")).unwrap()));
+    settled(&informer, &server).await;
+    let told = heard.take();
+    assert!(
+        matches!(told.as_slice(), [_, gone, back] if gone.ends_with("a") && back == "add a"),
+        "{told:?}"
+    );
+    assert_eq!(items(&informer), ["a=2"]);
+    informer.shutdown().await;
+}
+
+/// kubernetes#141529: the fake tracker told deletions only to watches that were open, so one between LIST and WATCH was lost. The
+/// embedded server has a history, as the real one, and the watch begins where the list ended.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_between_the_list_and_the_watch_is_told() {
+    let server = server_with(&["a", "b"]);
+    server
+        .faults()
+        .add(Rule::new(Fault::Delay(MINUTE)).on(Verb::Watch).once());
+    let informer = informer_by(InitialState::List, &server);
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    start(&informer).await;
+    assert_eq!(server.watchers(), 0, "the watch is not open yet");
+    server.delete(&item("a", "1")).unwrap();
+    settled(&informer, &server).await;
+    assert_eq!(heard.take(), ["initial a", "initial b", "delete a"]);
+    assert_eq!(keys(&informer), ["default/b"]);
+    assert_eq!(
+        server.requests().lists().len(),
+        1,
+        "no list was needed to find out"
+    );
+    informer.shutdown().await;
+}
+
+/// kube#1524: the watcher of kube 0.92.0 told only a part of what a list in pages had brought.
+#[tokio::test(start_paused = true)]
+async fn no_page_of_a_long_list_is_dropped() {
+    let server = ApiServer::builder().watch_cache(WatchCache::Off).start();
+    for number in 0..1_005 {
+        server.create(&item(&format!("item-{number:04}"), "1")).unwrap();
+    }
+    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        .initial_state(InitialState::List)
+        .page_size(100)
+        .build()
+        .unwrap();
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    start(&informer).await;
+    assert_eq!(server.requests().lists().len(), 11);
+    assert_eq!(informer.indexer().len(), 1_005);
+    assert_eq!(believed(&heard.events()), items(&informer));
+    informer.shutdown().await;
+}
+
+/// kubernetes-client/javascript#572: what was deleted while the informer was not connected stayed in its cache, and each new
+/// connection was opened beside the old ones.
+#[tokio::test(start_paused = true)]
+async fn reconnecting_leaves_neither_objects_nor_connections_behind() {
+    for initial in MODES {
+        let server = server_with(&["kept"]);
+        let informer = informer_by(initial, &server);
+        let heard = Heard::new();
+        heard.add_to(&informer);
+        start(&informer).await;
+        let before = tasks();
+        for round in 0..100 {
+            let name = format!("round-{round}");
+            server.create(&item(&name, "1")).unwrap();
+            settled(&informer, &server).await;
+            unseen(&server, || server.delete(&item(&name, "1")).unwrap());
+            settled(&informer, &server).await;
+        }
+        quiet(&informer).await;
+        assert_eq!(keys(&informer), ["default/kept"], "{initial:?}");
+        assert_eq!(believed(&heard.events()), ["kept=1"]);
+        assert_eq!((server.watchers(), tasks()), (1, before));
+        informer.shutdown().await;
+    }
+}
+
+/// kubeclient#599: when a watch ended, the state was read anew and the next watch began after it; what had happened in between was
+/// in the cache, but told to nobody.
+#[tokio::test(start_paused = true)]
+async fn what_happened_between_two_watches_is_told() {
+    let happen = |server: &ApiServer, name: &str| {
+        server.create(&item(name, "1")).unwrap();
+        server.update(&item("a", name)).unwrap();
+    };
+    let server = server_with(&["a"]);
+    let informer = informer_of(&server);
+    let heard = Heard::new();
+    heard.add_to(&informer);
+    start(&informer).await;
+    heard.take();
+    // Once the history still has it, once only a list does.
+    server.close_watches();
+    happen(&server, "b");
+    settled(&informer, &server).await;
+    assert_eq!(heard.take(), ["add b", "update a"]);
+    unseen(&server, || happen(&server, "c"));
+    settled(&informer, &server).await;
+    let mut told = heard.take();
+    told.sort_unstable();
+    assert_eq!(told, ["add c", "update a"]);
+    tokio::time::timeout(LONG, informer.shutdown()).await.unwrap();
+}
+
+/// kube's reflector (finding C): subscribers heard neither of deletions the watch told nor of what was missing in a relist.
+#[tokio::test(start_paused = true)]
+async fn every_subscriber_hears_deletions_watched_and_missed() {
+    let server = server_with(&["a", "b", "c"]);
+    let informer = informer_of(&server);
+    let (early, late) = (Heard::new(), Heard::new());
+    early.add_to(&informer);
+    let mut events = informer.events();
+    let streamed = Heard::<ConfigMap>::new();
+    let mut keep = streamed.handler();
+    let reader = tokio::spawn(async move {
+        while let Some(event) = futures::StreamExt::next(&mut events).await {
+            keep(event);
+        }
+    });
+    start(&informer).await;
+    late.add_to(&informer);
+    server.delete(&item("a", "1")).unwrap();
+    settled(&informer, &server).await;
+    unseen(&server, || server.delete(&item("b", "1")).unwrap());
+    settled(&informer, &server).await;
+    informer.shutdown().await;
+    tokio::time::timeout(Duration::from_secs(1), reader)
+        .await
+        .expect("the stream ends")
+        .unwrap();
+    let expected = ["initial a", "initial b", "initial c", "delete a", "missed b"];
+    for (who, heard) in [("early", early), ("late", late), ("stream", streamed)] {
+        assert_eq!(heard.take(), expected, "{who}");
+    }
+}
