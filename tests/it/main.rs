@@ -3,14 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod audit;
-<<<<<<< HEAD
+mod bugs;
 mod contract;
 mod factory;
 mod factory_kinds;
 mod factory_sync;
-=======
-mod bugs;
->>>>>>> issue5
 mod fifo;
 mod fuzz;
 mod guarantees;
