@@ -225,7 +225,8 @@ async fn a_cache_whose_connection_died_says_so_and_comes_back() {
     start(&informer).await;
     let dead = server.faults().add(Fault::HalfOpen { after: 0 });
     server.close_watches();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!((server.watchers(), state(&informer).as_str()), (1, "live"));
     let refused = server.faults().add(Fault::Refuse);
     server.update(&item("a", "2")).unwrap();
     // Within the longest timeout of a watch and its margin, the silence is noticed.
