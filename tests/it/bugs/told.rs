@@ -140,7 +140,8 @@ async fn quick_updates_reach_a_slow_reader_as_they_happened() {
         .unwrap();
     let mut read = Vec::new();
     for _ in 0..4 {
-        read.push(match events.next().await.unwrap() {
+        let event = tokio::time::timeout(LONG, events.next()).await;
+        read.push(match event.expect("each update is an event").unwrap() {
             Event::Added { object, .. } => label(&object),
             Event::Updated { old, new, .. } => format!("{} -> {}", value(&old), value(&new)),
             Event::Deleted(_) => "deleted".to_owned(),
