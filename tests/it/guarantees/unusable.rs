@@ -185,7 +185,7 @@ async fn i16_a_deletion_whose_key_cannot_be_read_is_found_by_a_relist() {
     informer.shutdown().await;
 }
 
-/// Found by the simulation: nothing was marked stale, and no list followed, so the cache stayed behind.
+/// Found while the simulation was written: nothing was marked stale, and no list followed, so the cache stayed behind.
 #[tokio::test(start_paused = true)]
 async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
     let (informer, heard) = play(vec![

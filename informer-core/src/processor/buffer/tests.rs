@@ -420,7 +420,7 @@ fn resyncs_that_nobody_takes_do_not_pile_up() {
     for _ in 0..10 {
         assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
     }
-    assert_eq!(drain(&mut buffer), ["Updated(a@1, Resync)"]);
+    assert_eq!(drain(&mut buffer), ["Updated(a@1 -> a@1, Resync)"]);
     assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
     assert_eq!(buffer.len(), 1, "the next one is told again");
 }

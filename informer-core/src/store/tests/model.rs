@@ -92,12 +92,15 @@ impl Model {
         self.objects.retain(|key, _| stays(key));
         self.stale.retain(|key| stays(key) && !listed.contains(key));
         let last: BTreeMap<&String, u64> = items.iter().map(|(name, version)| (name, *version)).collect();
+        let reached = self.versions.get(scope).copied();
         for (name, version) in last {
-            // An unchanged object keeps what is stored, other values included.
+            // An unchanged object keeps what is stored, other values included; not one that is newer than its store, which is
+            // left over from before a rewind.
+            let keeps = |stored: u64| stored == version && reached.is_none_or(|reached| stored <= reached);
             if self
                 .objects
                 .get(&key(name))
-                .is_none_or(|(stored, _)| *stored != version)
+                .is_none_or(|(stored, _)| !keeps(*stored))
             {
                 self.upsert(name, version, &["listed"]);
             }
