@@ -1,6 +1,9 @@
 //! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for.
 
+#[cfg(feature = "__simulation")]
 pub mod simulation;
+#[cfg(not(feature = "__simulation"))]
+pub(crate) mod simulation;
 
 use tokio::sync::watch;
 
