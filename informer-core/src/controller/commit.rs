@@ -86,6 +86,10 @@ impl<K: Object> Core<K> {
             half.publish();
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
+        let items = match rewind {
+            Rewind::No if unreadable > 0 => self.without_older(&scope, items),
+            _ => items,
+        };
         let mut commit = self.writer.begin();
         let replacement = commit.replace(&scope, items, missing);
         for (key, reason) in reasons {
@@ -114,6 +118,32 @@ impl<K: Object> Core<K> {
             distribution.initial_end();
         }
         distribution.sweep();
+    }
+
+    /// Leaves out states that are older than those in the store. An initial stream may show an object as it was, and then its
+    /// change; where the change could not be read, not even its key, the older state must not take the place of a newer one.
+    fn without_older(&self, scope: &Scope, mut items: Vec<(ObjectKey, Arc<K>)>) -> Vec<(ObjectKey, Arc<K>)> {
+        let present = self.writer.indexer().peek();
+        let reached = present.versions().get(scope);
+        items.retain(|(key, listed)| {
+            let Some(stored) = present
+                .peek(key)
+                .filter(|stored| is_same_object(&***stored, &**listed))
+            else {
+                return true;
+            };
+            let (stored, listed) = (
+                ResourceVersion::of(stored.meta()),
+                ResourceVersion::of(listed.meta()),
+            );
+            let (Some(stored), Some(listed)) = (stored, listed) else {
+                return true;
+            };
+            // What is newer than its store is left over from before a rewind, and may be replaced by anything.
+            let is_left_over = reached.is_some_and(|reached| reached.is_older_than(&stored));
+            is_left_over || !listed.is_older_than(&stored)
+        });
+        items
     }
 
     /// Tells every object again to those a resync is due for.

@@ -237,6 +237,24 @@ async fn i01_an_unusable_state_does_not_bring_back_an_older_one_of_its_list() {
     informer.shutdown().await;
 }
 
+/// Found by the simulation: the change of an object could not be read, and its older state in the same list went into the cache.
+#[tokio::test(start_paused = true)]
+async fn i01_an_unreadable_state_does_not_bring_back_an_older_one_of_its_list() {
+    let (informer, heard) = play(vec![
+        Answer::List(vec![list_at("7"), listed("a", "7")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![
+            list_at("9"),
+            listed("a", "5"),
+            ListEvent::Undecodable(garbled(None, "8")),
+        ]),
+        Answer::Watch(vec![], End::Open),
+    ])
+    .await;
+    assert_eq!(heard, ["initial a"]);
+    informer.shutdown().await;
+}
+
 /// Found by the simulation: after a rewind the same version is another state, and it was taken for the one in the cache.
 #[tokio::test(start_paused = true)]
 async fn i01_a_version_that_is_used_again_after_a_rewind_is_a_new_state() {
