@@ -102,6 +102,14 @@ impl History {
         }
     }
 
+    /// What happened to an object after one revision and up to another; nothing is a deletion.
+    pub(crate) fn between(&self, key: &Key, after: u64, until: u64) -> impl Iterator<Item = Option<&State>> {
+        let changes = self.objects.get(key).into_iter().flatten();
+        changes
+            .filter(move |(at, _)| (after + 1..=until).contains(at))
+            .map(|(_, state)| state.as_ref())
+    }
+
     /// The state of an object at a revision.
     pub(crate) fn at(&self, key: &Key, revision: u64) -> Option<&State> {
         state_at(self.objects.get(key)?, revision)

@@ -308,11 +308,14 @@ impl View<'_> {
             if !scope.contains(&key) || self.snapshot.contains(&key) {
                 continue;
             }
-            let now = history.at(&Key::of(&object), revision);
-            // It was there, it is there in every state since, and yet it is gone.
+            let own = Key::of(&object);
+            let is_there = |state: &State| state.uid == before.uid && self.covers(&own, state);
+            let mut since = history.between(&own, before.revision, revision);
+            // It was there, it is there in every state since, and yet it is gone. One that left the selection and came back
+            // unreadable may be gone.
             if before.revision <= revision
-                && now.is_some_and(|now| now.uid == before.uid && self.covers(&Key::of(&object), now))
-                && now.is_some_and(|now| now.tier == before.tier)
+                && history.at(&own, revision).is_some_and(is_there)
+                && since.all(|state| state.is_some_and(is_there))
             {
                 return Some((
                     "I16",
