@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use informer_gen::inventory::OLDEST;
 use serde_json::Value;
 
 use crate::Result;
@@ -68,6 +69,15 @@ pub(crate) fn target() -> Result<PathBuf> {
         .as_str()
         .ok_or("cargo named no target folder")?
         .into())
+}
+
+/// Makes a command of cargo build with the types of the oldest Kubernetes release.
+pub(crate) fn with_oldest(command: &mut Command) -> Result<&mut Command> {
+    // A folder of its own: k8s-openapi is the largest dependency, and switching back would build it again.
+    let target = target()?.join(format!("kubernetes-{OLDEST}"));
+    Ok(command
+        .env("K8S_OPENAPI_ENABLED_VERSION", OLDEST.to_string())
+        .env("CARGO_TARGET_DIR", target))
 }
 
 /// The oldest compiler the workspace promises to build with, as in `rust-version`.

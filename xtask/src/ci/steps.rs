@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use informer_gen::inventory::{self, NEWEST, OLDEST, Release, Watchable};
+use informer_gen::inventory::{NEWEST, OLDEST, Release};
 
 use super::{Pace, Passed, Step};
 use crate::process::{run, run_and_read, works};
-use crate::workspace::{self, cargo};
+use crate::workspace::{self, cargo, with_oldest};
 use crate::{Result, bloat, codegen, e2e, libtest, mutants, sim, tidy};
 
 /// In the order they run: what is cheap and fails often comes first.
@@ -55,11 +55,6 @@ pub(super) const ALL: &[Step] = &[
         name: "kubernetes",
         pace: Pace::NotIfQuick,
         run: oldest_kubernetes,
-    },
-    Step {
-        name: "every-kind",
-        pace: Pace::NotIfQuick,
-        run: every_kind,
     },
     Step {
         name: "bloat",
@@ -220,45 +215,6 @@ fn releases_between() -> Result<Passed> {
     }
     let names: Vec<String> = between.map(|release| release.to_string()).collect();
     Ok(Passed::RanWith(names.join(", ")))
-}
-
-/// An object of every kind through its own accessor, with the newest and the oldest release.
-fn every_kind() -> Result<Passed> {
-    let test = || {
-        let mut command = cargo();
-        command.args([
-            "test",
-            "-p",
-            "informer-generated-tests",
-            "--features",
-            "every-kind",
-        ]);
-        command.args(["--test", "every_kind"]);
-        command
-    };
-    let newest = libtest::passed(&run_and_read(&mut test())?);
-    let oldest = libtest::passed(&run_and_read(with_oldest(&mut test())?)?);
-    for (release, passed) in [(NEWEST, newest), (OLDEST, oldest)] {
-        let kinds = inventory::builtin()
-            .iter()
-            .filter(|kind| kind.exists_in(release) && kind.watchable == Watchable::Yes)
-            .count();
-        if passed != kinds {
-            return Err(format!("{passed} kinds of Kubernetes {release} were played, of {kinds}").into());
-        }
-    }
-    Ok(Passed::RanWith(format!(
-        "{newest} kinds of {NEWEST}, {oldest} of {OLDEST}"
-    )))
-}
-
-/// Makes a command of cargo build with the types of the oldest release.
-fn with_oldest(command: &mut Command) -> Result<&mut Command> {
-    // A folder of its own: k8s-openapi is the largest dependency, and switching back would build it again.
-    let target = workspace::target()?.join(format!("kubernetes-{OLDEST}"));
-    Ok(command
-        .env("K8S_OPENAPI_ENABLED_VERSION", OLDEST.to_string())
-        .env("CARGO_TARGET_DIR", target))
 }
 
 fn check_bloat() -> Result<Passed> {
