@@ -1,13 +1,17 @@
 //! One object of every kind, from its birth to its end, seen through the kind's own accessors on the embedded API server.
 
-#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
-
-#[rustfmt::skip]
-#[path = "generated/every_kind.rs"]
-mod generated;
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a helper that panics fails its test"
+)]
 
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use futures::future::LocalBoxFuture;
+use informer_gen::inventory::{Release, Watchable, builtin};
+use informer_generated_tests::{KUBERNETES, Visitor, every_kind};
 use informer_testing::ApiServer;
 use informers::{Lister, NamespaceLister, Object, ResourceInformer, ResourceVersion, SharedInformerFactory};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
@@ -17,31 +21,49 @@ use serde_json::{Value, json};
 const NAMESPACE: &str = "web";
 const NAME: &str = "one";
 
-/// The check of a kind that lives in namespaces; `of_namespace` is the lister's accessor with the kind's name.
-async fn namespaced<K>(
-    accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
-    of_namespace: fn(&Lister<K>, &str) -> NamespaceLister<K>,
-) where
-    K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-{
-    let get = |lister: &Lister<K>| {
-        assert_eq!(of_namespace(lister, "other").len(), 0);
-        of_namespace(lister, NAMESPACE).get(NAME)
-    };
-    check(accessor, get, json!({ "namespace": NAMESPACE, "name": NAME })).await;
+#[tokio::test(start_paused = true)]
+async fn one_object_of_every_kind_is_seen_from_birth_to_end() {
+    let release = Release { minor: KUBERNETES };
+    let rows = builtin().iter();
+    let expected = rows.filter(|row| row.exists_in(release) && row.watchable == Watchable::Yes);
+    let mut checks = Checks(Vec::new());
+    every_kind(&mut checks);
+    assert_eq!(checks.0.len(), expected.count());
+    for (name, check) in checks.0 {
+        println!("{name}"); // shown if it fails
+        check.await;
+    }
 }
 
-/// The check of a kind that does not live in namespaces.
-async fn cluster<K>(accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>)
-where
-    K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>,
-{
-    check(
-        accessor,
-        |lister: &Lister<K>| lister.get(NAME),
-        json!({ "name": NAME }),
-    )
-    .await;
+/// A check for each kind, not yet begun.
+struct Checks(Vec<(String, LocalBoxFuture<'static, ()>)>);
+
+impl Visitor for Checks {
+    fn namespaced<K>(
+        &mut self,
+        accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
+        of_namespace: fn(&Lister<K>, &str) -> NamespaceLister<K>,
+    ) where
+        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        let get = move |lister: &Lister<K>| {
+            assert_eq!(of_namespace(lister, "other").len(), 0);
+            of_namespace(lister, NAMESPACE).get(NAME)
+        };
+        let metadata = json!({ "namespace": NAMESPACE, "name": NAME });
+        let name = format!("{} {}", K::api_version(&()), K::kind(&()));
+        self.0.push((name, check(accessor, get, metadata).boxed_local()));
+    }
+
+    fn cluster<K>(&mut self, accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>)
+    where
+        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>,
+    {
+        let get = |lister: &Lister<K>| lister.get(NAME);
+        let name = format!("{} {}", K::api_version(&()), K::kind(&()));
+        let check = check(accessor, get, json!({ "name": NAME }));
+        self.0.push((name, check.boxed_local()));
+    }
 }
 
 async fn check<K>(

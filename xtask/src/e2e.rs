@@ -30,31 +30,35 @@ struct Choice<'a> {
     pairings: Vec<&'a str>,
     /// Seeds of the seeded tests, as `7` or `0..100`.
     seeds: Option<&'a str>,
-    /// What the test program is told.
+    /// The test programs, as cargo is told of them.
+    programs: &'static [&'static str],
+    /// What the test programs are told.
     arguments: Vec<&'a str>,
 }
+
+/// All that `tests/live` has.
+const ALL: &[&str] = &["--test", "e2e", "--test", "kinds"];
+
+/// The one with the seeded tests in it.
+const SEEDED: &[&str] = &["--test", "e2e"];
 
 /// Runs the tests whose names contain the filter, or all, in both pairings or the one that `--watch-list` names.
 ///
 /// `--storms` and `--differential` run the seeded tests only, and show their tables: `--seed 7` plays one seed again, `--seeds 0..100`
 /// plays a hundred. They take the first pairing if none is named.
 pub(crate) fn run(arguments: &[&str]) -> Result<Outcome> {
-    let Choice {
-        pairings,
-        seeds,
-        arguments,
-    } = choice(arguments)?;
+    let choice = choice(arguments)?;
     let servers = apiserver::provide()?;
     if servers == Servers::None {
         println!("e2e: skipped, because there is no server to test against (see above for what to install)");
         return Ok(Outcome::Skipped);
     }
-    for pairing in pairings {
-        if servers == Servers::WithoutWatchLists && pairing == "on" {
+    for pairing in &choice.pairings {
+        if servers == Servers::WithoutWatchLists && *pairing == "on" {
             println!("e2e: skipped with watch lists on, because the etcd is too old for them (see above)");
             continue;
         }
-        test(pairing, seeds, &arguments)?;
+        test(pairing, &choice)?;
     }
     Ok(Outcome::Ran)
 }
@@ -90,41 +94,32 @@ fn choice<'a>(mut arguments: &[&'a str]) -> Result<Choice<'a>> {
             }
         };
     }
-    let by_default = if seeded.is_empty() {
-        &PAIRINGS[..]
+    let (by_default, programs) = if seeded.is_empty() {
+        (&PAIRINGS[..], ALL)
     } else {
-        &PAIRINGS[..1]
-    };
-    if !seeded.is_empty() {
         // Their tables are what one runs them for.
         seeded.push("--nocapture");
-    }
+        (&PAIRINGS[..1], SEEDED)
+    };
     Ok(Choice {
         pairings: pairings.unwrap_or_else(|| by_default.to_vec()),
         seeds,
+        programs,
         arguments: [seeded, filter].concat(),
     })
 }
 
-fn test(pairing: &str, seeds: Option<&str>, arguments: &[&str]) -> Result<()> {
+fn test(pairing: &str, choice: &Choice<'_>) -> Result<()> {
     println!("e2e: with the server's watch lists {pairing}");
     let start = Instant::now();
     let mut command = cargo();
     command
-        .args([
-            "test",
-            "--package",
-            "informer-live",
-            "--features",
-            "e2e",
-            "--test",
-            "e2e",
-            "--",
-        ])
-        .args(["--test-threads", TESTS_AT_A_TIME])
-        .args(arguments)
+        .args(["test", "--package", "informer-live", "--features", "e2e"])
+        .args(choice.programs)
+        .args(["--", "--test-threads", TESTS_AT_A_TIME])
+        .args(&choice.arguments)
         .env(WATCH_LIST, pairing);
-    if let Some(seeds) = seeds {
+    if let Some(seeds) = choice.seeds {
         command.env(SEEDS, seeds);
     }
     process::run(&mut command)?;

@@ -76,7 +76,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
         ["e2e", arguments @ ..] => e2e::run(arguments).map(|_| ()),
-        ["every-kind"] => every_kind::run(),
+        ["every-kind"] => every_kind::play(),
         ["mutants", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
         ["sim", "--mutants", names @ ..] => sim::mutants(names),
         ["sim", arguments @ ..] => sim::play(arguments),

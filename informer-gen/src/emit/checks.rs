@@ -1,4 +1,4 @@
-//! The generated tests: one file that pins types, one that plays every kind through an API server.
+//! What the tests of the typed layer need of the generator: a file that pins types, and one that shows every kind to a visitor.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -23,17 +23,12 @@ pub(super) fn pins(groups: &[Group<'_>]) -> TokenStream {
         let (name, minor) = (gate::at_least(minor), Literal::u8_unsuffixed(minor));
         quote!(#[cfg(#name)] #minor)
     });
-    let kubernetes = gate::releases().map(|minor| {
-        let (only, minor) = (format_ident!("k8s_if_1_{minor}"), Literal::u8_unsuffixed(minor));
-        quote!(k8s_openapi::#only! { pub(crate) const KUBERNETES: u8 = #minor; })
-    });
     let modules = groups
         .iter()
         .flat_map(|group| group.versions.iter().map(move |version| pins_of(group, version)));
     quote! {
         #head
         use informers::{Lister, NamespaceLister, ResourceInformer, SharedInformerFactory};
-        #(#kubernetes)*
         /// The releases that the build script says this build has caught up with, by the number after `1.`.
         pub(crate) const RELEASES: &[u8] = &[#(#releases),*];
         /// What is pinned below in this build.
@@ -79,29 +74,36 @@ fn pins_of(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
     }
 }
 
-/// `tests/generated/generated/every_kind.rs`: a test per kind, with no logic of its own.
+/// `tests/generated/generated/every_kind.rs`: a call per kind, with no logic of its own.
 pub(super) fn every_kind(groups: &[Group<'_>]) -> TokenStream {
-    let head = module_doc(&[
-        "A test per kind: one object of it, from its birth to its end, seen through its own accessors."
-            .to_owned(),
-    ]);
-    let tests = kinds(groups).map(|(group, version, kind)| {
+    let head = module_doc(&["Shows every kind, with its own accessors, to a visitor.".to_owned()]);
+    let calls = kinds(groups).map(|(group, version, kind)| {
         let (cfg, accessor) = (kind.gate.attribute(), ident(&kind.accessor));
         let (group_accessor, module) = (ident(&group.module), ident(&version.module));
-        let name = format_ident!("{}_{}_{}", group.module, version.module, kind.accessor);
         let informer = quote!(|factory| factory.#group_accessor().#module().#accessor());
-        let check = if kind.is_namespaced() {
-            quote!(crate::namespaced(#informer, |lister, namespace| lister.#accessor(namespace)).await)
+        if kind.is_namespaced() {
+            quote!(#cfg visitor.namespaced(#informer, |lister, namespace| lister.#accessor(namespace));)
         } else {
-            quote!(crate::cluster(#informer).await)
-        };
-        quote! {
-            #cfg
-            #[tokio::test(start_paused = true)]
-            async fn #name() { #check }
+            quote!(#cfg visitor.cluster(#informer);)
         }
     });
-    quote!(#head #(#tests)*)
+    let kubernetes = gate::releases().map(|minor| {
+        let (only, minor) = (format_ident!("k8s_if_1_{minor}"), Literal::u8_unsuffixed(minor));
+        quote! {
+            k8s_openapi::#only! {
+                /// The Kubernetes release of this build, by the number after `1.`.
+                pub const KUBERNETES: u8 = #minor;
+            }
+        }
+    });
+    quote! {
+        #head
+        #(#kubernetes)*
+        /// Shows every kind that this release has and that can be watched to the visitor.
+        pub fn every_kind(visitor: &mut impl crate::Visitor) {
+            #(#calls)*
+        }
+    }
 }
 
 fn kinds<'a>(

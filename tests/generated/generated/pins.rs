@@ -2,21 +2,6 @@
 //! Pins the type of every accessor and alias: constants that compile if it is right, and compile to
 //! nothing.
 use informers::{Lister, NamespaceLister, ResourceInformer, SharedInformerFactory};
-k8s_openapi::k8s_if_1_33! {
-    pub (crate) const KUBERNETES : u8 = 33;
-}
-k8s_openapi::k8s_if_1_34! {
-    pub (crate) const KUBERNETES : u8 = 34;
-}
-k8s_openapi::k8s_if_1_35! {
-    pub (crate) const KUBERNETES : u8 = 35;
-}
-k8s_openapi::k8s_if_1_36! {
-    pub (crate) const KUBERNETES : u8 = 36;
-}
-k8s_openapi::k8s_if_1_37! {
-    pub (crate) const KUBERNETES : u8 = 37;
-}
 /// The releases that the build script says this build has caught up with, by the number after `1.`.
 pub(crate) const RELEASES: &[u8] = &[
     #[cfg(k8s_at_least_1_33)] 33, #[cfg(k8s_at_least_1_34)] 34, #[cfg(k8s_at_least_1_35)]

@@ -12,8 +12,6 @@ mod custom;
 mod differential;
 /// The server restarted, paused and forgetful, and connections cut.
 mod faults;
-/// Every built-in kind that the server has.
-mod inventory;
 /// What goes over the wire: watch lists, lists, pages, compression.
 mod modes;
 /// Informers that read less than whole objects of one type.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A sample of a kind in a namespace: its name, and all but `metadata`. Names differ between versions, which share their
 /// objects.
-pub(super) fn sample(row: &Resource, namespace: &str) -> (String, Value) {
+pub(crate) fn sample(row: &Resource, namespace: &str) -> (String, Value) {
     (name(row, namespace), body(row, namespace))
 }
 
