@@ -114,7 +114,8 @@ fn test(pairing: &str, choice: &Choice<'_>) -> Result<()> {
     let start = Instant::now();
     let mut command = cargo();
     command
-        .args(["test", "--package", "informer-live", "--features", "e2e"])
+        // The whole workspace, though only one package has these tests: so that `cargo test` has built all they depend on.
+        .args(["test", "--workspace", "--features", "informer-live/e2e"])
         .args(choice.programs)
         .args(["--", "--test-threads", TESTS_AT_A_TIME])
         .args(&choice.arguments)
