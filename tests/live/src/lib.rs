@@ -13,7 +13,7 @@ mod story;
 
 pub use binaries::{Binaries, BinariesError, BuildProgress, EtcdVersion, KUBERNETES_VERSION, build, target};
 pub use cluster::{ADMIN, Cluster, ClusterError, ClusterOptions, Replica, ServiceAccount, WatchList};
-pub use differential::{Account, Deviation, Differences, Reason, Side, Telling, compare, judge};
+pub use differential::{Account, Deviation, Differences, Gaps, Reason, Side, Telling, compare, judge};
 pub use oracle::{History, Oracle, Presence, Revision, TellingVerb, Told};
-pub use proxy::{FaultKind, FaultProfile, FaultProxy, Injected, TcpRelay, Upstream};
+pub use proxy::{Asked, FaultKind, FaultProfile, FaultProxy, Injected, TcpRelay, Upstream};
 pub use story::{Story, version_of};

@@ -27,7 +27,7 @@ pub use self::upstream::Upstream;
 use self::exchange::Next;
 use self::plan::Plan;
 
-/// How many faults the log keeps one by one. The counts go on beyond it.
+/// How many faults and requests the log keeps one by one. The counts go on beyond it.
 const LOG_CAPACITY: usize = 10_000;
 
 /// A listening proxy. It and its connections end when it is dropped.
@@ -131,16 +131,43 @@ impl FaultProxy {
         self.shared.record().requests
     }
 
-    /// How often the whole state was asked for so far: by a list, of which pages after the first do not count, or by a watch that begins
-    /// with it.
-    pub fn reads_of_state(&self) -> u64 {
-        self.shared.record().reads_of_state
+    /// What was asked for so far, oldest first; at most 10,000 requests.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.shared.record().asked.clone()
     }
 }
 
 impl Drop for FaultProxy {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+/// What one request asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The whole state: a list, of which pages after the first do not count, or a watch that begins with it.
+    State,
+    /// What happened since a version.
+    Since(u64),
+}
+
+impl Asked {
+    fn by(target: &str) -> Option<Self> {
+        let parameters: BTreeMap<_, _> = target.split_once('?').map_or_else(BTreeMap::new, |(_, query)| {
+            query.split('&').filter_map(|pair| pair.split_once('=')).collect()
+        });
+        let is = |name, value| parameters.get(name) == Some(&value);
+        if !is("watch", "true") && !is("watch", "1") {
+            return (!parameters.contains_key("continue")).then_some(Self::State);
+        }
+        let since = parameters
+            .get("resourceVersion")
+            .and_then(|text| text.parse().ok());
+        match since {
+            Some(since) if since > 0 && !is("sendInitialEvents", "true") => Some(Self::Since(since)),
+            _ => Some(Self::State),
+        }
     }
 }
 
@@ -162,7 +189,7 @@ enum Mood {
 #[derive(Default)]
 struct Record {
     requests: u64,
-    reads_of_state: u64,
+    asked: Vec<Asked>,
     counts: BTreeMap<FaultKind, u64>,
     injected: Vec<Injected>,
 }
@@ -180,13 +207,11 @@ impl Shared {
     }
 
     fn arrived(&self, target: &str) {
-        let is_read = match target.contains("watch=") {
-            true => target.contains("sendInitialEvents=true"),
-            false => !target.contains("continue="),
-        };
         let mut record = self.record();
         record.requests += 1;
-        record.reads_of_state += u64::from(is_read);
+        if record.asked.len() < LOG_CAPACITY {
+            record.asked.extend(Asked::by(target));
+        }
     }
 
     fn happened(&self, kind: FaultKind, target: &str) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::gaps::Gaps;
 use super::judge::{Account, Deviation, Telling};
 use crate::oracle::{History, Presence, Revision, TellingVerb};
 
@@ -49,8 +50,8 @@ impl fmt::Display for Reason {
 pub struct Side<'a> {
     /// What it told.
     pub account: &'a Account,
-    /// How often it asked for the whole state.
-    pub reads_of_state: u64,
+    /// Where it need not have told everything.
+    pub gaps: &'a Gaps,
 }
 
 /// How often each reason was found.
@@ -95,11 +96,11 @@ pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<
             for reason in reasons {
                 let reason = reason.ok_or_else(|| {
                     format!(
-                        "no reason at {key} {revision:?}: ours {:?} of {} reads, client-go's {:?} of {} reads",
+                        "no reason at {key} {revision:?}: ours {:?} with {:?}, client-go's {:?} with {:?}",
                         ours.told(at),
-                        ours.reads_of_state,
+                        ours.gaps,
                         theirs.told(at),
-                        theirs.reads_of_state
+                        theirs.gaps
                     )
                 })?;
                 // Counted with the deviations already.
@@ -116,7 +117,7 @@ pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<
 struct Of<'a> {
     revisions: &'a [Revision],
     tellings: Option<&'a BTreeMap<usize, Telling>>,
-    reads_of_state: u64,
+    gaps: &'a Gaps,
     /// The version of the first live event, of any name.
     first_live: Option<u64>,
 }
@@ -132,7 +133,7 @@ impl<'a> Of<'a> {
         Self {
             revisions: history.of(key),
             tellings: side.account.tellings.get(key),
-            reads_of_state: side.reads_of_state,
+            gaps: side.gaps,
             first_live: live.min(),
         }
     }
@@ -160,8 +161,8 @@ impl<'a> Of<'a> {
         if self.first_live.is_none_or(|first| self.revisions[at].rv < first) {
             return Some(Reason::BeforeInitial);
         }
-        // Without a second read there is no gap: a watch goes on where the last one ended.
-        if self.reads_of_state < 2 {
+        // A watch goes on where the last one ended: only a read of the whole state passes something over.
+        if !self.gaps.cover(self.revisions[at].rv) {
             return None;
         }
         if !self.knows_life(at) {

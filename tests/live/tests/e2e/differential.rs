@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use futures::StreamExt as _;
 use informer_core::{InitialState, ReflectorConfig, SharedInformer};
 use informer_live::{
-    ADMIN, Cluster, Differences, FaultKind, FaultProxy, History, Oracle, Side, Story, TellingVerb, Told,
-    Upstream, compare, judge, target,
+    ADMIN, Cluster, Differences, FaultKind, FaultProxy, Gaps, History, Oracle, Side, Story, TellingVerb,
+    Told, Upstream, compare, judge, target,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use rand::rngs::SmallRng;
@@ -217,13 +217,21 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
     let ours = judge(&history, &events).unwrap_or_else(|why| panic!("seed {seed}, ours: {why}"));
     let theirs = judge(&history, &client_go.events);
     let theirs = theirs.unwrap_or_else(|why| panic!("seed {seed}, client-go: {why}"));
+    let (our_gaps, their_gaps) = (
+        Gaps::between(&our_proxy.asked()),
+        Gaps::between(&their_proxy.asked()),
+    );
+    for (name, gaps, account) in [("ours", &our_gaps, &ours), ("client-go", &their_gaps, &theirs)] {
+        let explained = gaps.explain(&history, account);
+        explained.unwrap_or_else(|why| panic!("seed {seed}, {name}: {why}"));
+    }
     let our_side = Side {
         account: &ours,
-        reads_of_state: our_proxy.reads_of_state(),
+        gaps: &our_gaps,
     };
     let their_side = Side {
         account: &theirs,
-        reads_of_state: their_proxy.reads_of_state(),
+        gaps: &their_gaps,
     };
     let differences = compare(&history, &our_side, &their_side);
     informer.shutdown().await;

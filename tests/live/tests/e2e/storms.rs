@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use informer_core::{HandlerOptions, InitialState, Overflow, ReflectorConfig, SharedInformer};
 use informer_live::{
-    ADMIN, Cluster, FaultKind, FaultProfile, FaultProxy, History, Oracle, Replica, Story, TcpRelay, Told,
-    Upstream, judge,
+    ADMIN, Cluster, FaultKind, FaultProfile, FaultProxy, Gaps, History, Oracle, Replica, Story, TcpRelay,
+    Told, Upstream, judge,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -180,6 +180,11 @@ async fn storm(cluster: &Cluster, laggard: &Laggard, seed: u64) -> BTreeMap<Faul
             "seed {seed}, handler {name}: {:?}",
             account.deviations
         );
+        // The others need not have heard of everything: one folds, one came late.
+        if name == "exact" {
+            let explained = Gaps::between(&proxy.asked()).explain(&history, &account);
+            explained.unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        }
     }
     informer.shutdown().await;
     proxy.counts()

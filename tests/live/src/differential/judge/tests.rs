@@ -1,7 +1,8 @@
 //! The judge and the comparer on small histories written by hand.
 
-use crate::differential::{Differences, Reason, Side, compare, judge};
+use crate::differential::{Differences, Gaps, Reason, Side, compare, judge};
 use crate::oracle::{History, Presence, Revision, TellingVerb, Told};
+use crate::proxy::Asked;
 
 /// One name, written as `1a 2a 3a- 4b`: version and object, and a minus where it is deleted.
 fn history(text: &str) -> History {
@@ -51,20 +52,18 @@ fn check_refused(happened: &str, told: &str, why: &str) {
     assert!(error.contains(why), "{told} of {happened}: {error}");
 }
 
-/// `reads` is how often each side read the state.
-fn differences(happened: &str, ours: &str, theirs: &str, reads: u64) -> Result<Differences, String> {
+/// Each side asked for the same.
+fn differences(happened: &str, ours: &str, theirs: &str, asked: &[Asked]) -> Result<Differences, String> {
     let history = history(happened);
     let ours = judge(&history, &events(ours))?;
     let theirs = judge(&history, &events(theirs))?;
-    let side = |account| Side {
-        account,
-        reads_of_state: reads,
-    };
+    let gaps = Gaps::between(asked);
+    let side = |account| Side { account, gaps: &gaps };
     compare(&history, &side(&ours), &side(&theirs))
 }
 
 fn check(happened: &str, ours: &str, theirs: &str, reasons: &[(Reason, u64)]) {
-    let found = differences(happened, ours, theirs, 2).unwrap();
+    let found = differences(happened, ours, theirs, &[Asked::State]).unwrap();
     assert_eq!(
         found.into_iter().collect::<Vec<_>>(),
         reasons,
@@ -128,7 +127,15 @@ fn every_difference_has_its_reason() {
 
 #[test]
 fn a_gap_without_a_relist_has_no_reason() {
-    assert!(differences("1a 2a 3a", "+1a =2a =3a", "+1a =3a", 1).is_err());
+    assert!(
+        differences(
+            "1a 2a 3a",
+            "+1a =2a =3a",
+            "+1a =3a",
+            &[Asked::State, Asked::Since(1)]
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -138,6 +145,9 @@ fn what_client_go_may_do_ours_may_not() {
         ("1a 2a", "+1a =1a =2a", "+1a =2a"),
         ("1a 2a-", "+1a -2a -2a", "+1a -2a"),
     ] {
-        assert!(differences(happened, ours, theirs, 2).is_err(), "{ours}");
+        assert!(
+            differences(happened, ours, theirs, &[Asked::State]).is_err(),
+            "{ours}"
+        );
     }
 }

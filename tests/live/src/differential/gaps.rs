@@ -1,0 +1,106 @@
+//! Where an informer may have missed something: between two watches, if it read the whole state in between.
+
+use std::ops::RangeInclusive;
+
+use super::judge::Account;
+use crate::oracle::History;
+use crate::proxy::Asked;
+
+/// The versions of which an informer need not have told, by the requests it made.
+///
+/// A watch that goes on where the one before ended misses nothing; nor does the last one. What lies between the last version before a
+/// read of the whole state and the first version after it may have been told only as far as that state shows it.
+#[derive(Clone, Debug)]
+pub struct Gaps(Vec<RangeInclusive<u64>>);
+
+impl Gaps {
+    /// By what was asked for, oldest first.
+    pub fn between(asked: &[Asked]) -> Self {
+        let mut gaps = Vec::new();
+        let (mut last, mut has_read) = (0, true);
+        for asked in asked {
+            match *asked {
+                Asked::State => has_read = true,
+                Asked::Since(since) => {
+                    if has_read {
+                        gaps.push(last + 1..=since);
+                    }
+                    (last, has_read) = (since, false);
+                }
+            }
+        }
+        if has_read {
+            gaps.push(last + 1..=u64::MAX);
+        }
+        Self(gaps)
+    }
+
+    /// Whether a version lies in a gap.
+    pub fn cover(&self, version: u64) -> bool {
+        self.0.iter().any(|gap| gap.contains(&version))
+    }
+
+    /// Demands that everything was told that lies in no gap.
+    ///
+    /// # Errors
+    /// What was not told.
+    pub fn explain(&self, history: &History, account: &Account) -> Result<(), String> {
+        for key in history.keys() {
+            let told = account.tellings.get(key);
+            for (at, revision) in history.of(key).iter().enumerate() {
+                let is_told = told.is_some_and(|told| told.contains_key(&at));
+                if !is_told && !self.cover(revision.rv) {
+                    return Err(format!(
+                        "nothing was told of {key} {revision:?}, and no read of the state lies there: {:?}",
+                        self.0
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(asked: &[Asked], covered: &[u64], not_covered: &[u64]) {
+        let gaps = Gaps::between(asked);
+        for version in covered {
+            assert!(gaps.cover(*version), "{version} in {gaps:?}");
+        }
+        for version in not_covered {
+            assert!(!gaps.cover(*version), "{version} in {gaps:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_state_covers_what_was_before() {
+        check(&[Asked::State, Asked::Since(10)], &[1, 10], &[11, 99]);
+    }
+
+    #[test]
+    fn a_watch_that_goes_on_covers_nothing() {
+        let asked = [Asked::State, Asked::Since(10), Asked::Since(20)];
+        check(&asked, &[10], &[11, 20, 21]);
+    }
+
+    #[test]
+    fn a_read_of_the_state_covers_what_lies_between_two_watches() {
+        let asked = [
+            Asked::State,
+            Asked::Since(10),
+            Asked::Since(20),
+            Asked::State,
+            Asked::State,
+            Asked::Since(30),
+        ];
+        check(&asked, &[10, 21, 30], &[11, 20, 31]);
+    }
+
+    #[test]
+    fn a_stream_that_begins_with_the_state_is_its_own_watch() {
+        check(&[Asked::State, Asked::Since(10), Asked::State], &[11, 99], &[]);
+    }
+}
