@@ -1,9 +1,12 @@
 //! What was hit, and how often: faults, and changes of state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::plan::Plan;
+
+/// Every fault, change of state and step there is, one on a line: so that one that is never hit is missed.
+const KNOWN: &str = include_str!("../known.txt");
 
 /// How often each fault struck and each change of state happened.
 #[derive(Clone, Debug, Default)]
@@ -40,13 +43,20 @@ impl Coverage {
         }
     }
 
-    /// What was hit fewer times than this.
+    /// What was hit fewer times than this, or never.
     pub fn below(&self, least: u64) -> Vec<(String, u64)> {
-        self.counts
-            .iter()
-            .filter(|(_, count)| **count < least)
-            .map(|((what, which), count)| (format!("{what} {which}"), *count))
+        let mut counts: BTreeMap<_, _> = known().map(|which| (which, 0)).collect();
+        counts.extend(self.counts.iter().map(|(which, count)| (which.clone(), *count)));
+        let few = counts.into_iter().filter(|(_, count)| *count < least);
+        few.map(|((what, which), count)| (format!("{what} {which}"), count))
             .collect()
+    }
+
+    /// What was hit and is not in the list of all there is, which has to be mended then.
+    pub fn unknown(&self) -> Vec<String> {
+        let known: BTreeSet<_> = known().collect();
+        let unknown = self.counts.keys().filter(|which| !known.contains(*which));
+        unknown.map(|(what, which)| format!("{what} | {which}")).collect()
     }
 
     /// A table in Markdown.
@@ -56,5 +66,31 @@ impl Coverage {
             let _ = writeln!(text, "| {what} | {which} | {count} |");
         }
         text
+    }
+}
+
+fn known() -> impl Iterator<Item = (String, String)> {
+    let pairs = KNOWN.lines().filter_map(|line| line.split_once(" | "));
+    pairs.map(|(what, which)| (what.to_owned(), which.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_never_hit_is_missed() {
+        let below = Coverage::default().below(1);
+        assert_eq!(below.len(), KNOWN.lines().count());
+        assert!(below.contains(&("informer Live -> Stalled".to_owned(), 0)));
+    }
+
+    #[test]
+    fn what_is_not_in_the_list_is_told() {
+        let mut coverage = Coverage::default();
+        coverage
+            .counts
+            .insert(("fault".to_owned(), "Earthquake".to_owned()), 1);
+        assert_eq!(coverage.unknown(), ["fault | Earthquake"]);
     }
 }

@@ -125,6 +125,10 @@ fn play_many(many: &Many) -> ExitCode {
             println!("hit {count} times, fewer than {least}: {what}");
             code = ExitCode::FAILURE;
         }
+        for which in sums.coverage.unknown() {
+            println!("hit, and not in tests/sim/known.txt: {which}");
+            code = ExitCode::FAILURE;
+        }
     }
     code
 }
