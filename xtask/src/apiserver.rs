@@ -1,9 +1,10 @@
 //! `cargo xtask apiserver`: a real kube-apiserver and etcd that stay up between commands. The work is done in `tests/live`.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::Result;
-use crate::workspace::cargo;
+use crate::workspace::{self, cargo};
 
 /// The exit code of `informer-live` that says: no binaries here, and no Go to build them.
 const NOTHING_TO_RUN: i32 = 3;
@@ -33,9 +34,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
 }
 
-/// Finds the binaries, or builds them where there is Go.
-pub(crate) fn provide() -> Result<Servers> {
-    let status = live().arg("build").status()?;
+/// Finds the binaries, or builds them where there is Go, with the program of `tests/live` at this path.
+pub(crate) fn provide(live: &Path) -> Result<Servers> {
+    let status = Command::new(live)
+        .arg("build")
+        .current_dir(workspace::root())
+        .status()?;
     match status.code() {
         Some(0) => Ok(Servers::All),
         Some(NO_WATCH_LISTS) => Ok(Servers::WithoutWatchLists),

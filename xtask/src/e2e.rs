@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::apiserver::{self, Servers};
 use crate::workspace::cargo;
-use crate::{Result, process};
+use crate::{Result, artifact, process};
 
 /// What the tests read to know which server to start.
 const WATCH_LIST: &str = "INFORMER_LIVE_WATCH_LIST";
@@ -36,6 +36,13 @@ struct Choice<'a> {
     arguments: Vec<&'a str>,
 }
 
+/// How cargo is told to run tests: of the whole workspace, though only one package has these, so that `cargo test` has compiled all they
+/// depend on.
+const TESTS: &[&str] = &["test", "--workspace", "--features", FEATURE];
+
+/// Switches the tests on. Plain `cargo test` never needs a server.
+pub(crate) const FEATURE: &str = "informer-live/e2e";
+
 /// All that `tests/live` has.
 const ALL: &[&str] = &["--test", "e2e", "--test", "kinds"];
 
@@ -48,7 +55,8 @@ const SEEDED: &[&str] = &["--test", "e2e"];
 /// plays a hundred. They take the first pairing if none is named.
 pub(crate) fn run(arguments: &[&str]) -> Result<Outcome> {
     let choice = choice(arguments)?;
-    let servers = apiserver::provide()?;
+    let build = [TESTS, choice.programs, &["--no-run"]].concat();
+    let servers = apiserver::provide(&artifact::build("informer-live", &build)?)?;
     if servers == Servers::None {
         println!("e2e: skipped, because there is no server to test against (see above for what to install)");
         return Ok(Outcome::Skipped);
@@ -114,8 +122,7 @@ fn test(pairing: &str, choice: &Choice<'_>) -> Result<()> {
     let start = Instant::now();
     let mut command = cargo();
     command
-        // The whole workspace, though only one package has these tests: so that `cargo test` has built all they depend on.
-        .args(["test", "--workspace", "--features", "informer-live/e2e"])
+        .args(TESTS)
         .args(choice.programs)
         .args(["--", "--test-threads", TESTS_AT_A_TIME])
         .args(&choice.arguments)

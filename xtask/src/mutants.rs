@@ -6,13 +6,13 @@
 
 mod outcome;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use self::outcome::{Outcome, Verdict};
 use crate::process::{self, Ended};
-use crate::{Result, workspace};
+use crate::{Result, artifact, workspace};
 
 /// The guarantees are numbered from I1 to this one.
 const LAST: u8 = 16;
@@ -105,26 +105,11 @@ struct Suite {
 
 impl Suite {
     fn build() -> Result<Self> {
-        let mut command = workspace::cargo();
-        command.args([
-            "test",
-            "-p",
-            "informer-it",
-            "--features",
-            "informer-core/__mutants",
-            "--no-run",
-        ]);
-        let output = command
-            .arg("--message-format=json-render-diagnostics")
-            .stderr(std::process::Stdio::inherit())
-            .output()?;
-        if !output.status.success() {
-            return Err(format!("the integration tests do not build: {}", output.status).into());
-        }
-        let binary = String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .find_map(integration_binary)
-            .ok_or("cargo built no test called `it`")?;
+        let faulty = ["--features", "informer-core/__mutants", "--no-run"];
+        let binary = artifact::build(
+            "it",
+            &[&["test", "--workspace", "--test", "it"][..], &faulty].concat(),
+        )?;
         let logs = workspace::target()?.join("mutants");
         std::fs::create_dir_all(&logs)?;
         Ok(Self { binary, logs })
@@ -178,14 +163,6 @@ impl Suite {
     }
 }
 
-/// The executable that one line of cargo's messages announces, if it is the integration binary.
-fn integration_binary(message: &str) -> Option<PathBuf> {
-    let message: serde_json::Value = serde_json::from_str(message).ok()?;
-    let is_ours = message["target"]["name"] == "it" && message["profile"]["test"] == true;
-    let executable = message["executable"].as_str().filter(|_| is_ours)?;
-    Some(Path::new(executable).to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,13 +184,5 @@ mod tests {
             choose(&["I17"]).unwrap_err().to_string(),
             "no mutant `I17`; there are I1 to I16"
         );
-    }
-
-    #[test]
-    fn the_binary_is_read_from_cargos_messages() {
-        let message = r#"{"reason":"compiler-artifact","target":{"name":"it"},"profile":{"test":true},"executable":"/t/it-1"}"#;
-        assert_eq!(integration_binary(message), Some("/t/it-1".into()));
-        assert_eq!(integration_binary(&message.replace("\"it\"", "\"other\"")), None);
-        assert_eq!(integration_binary("not json"), None);
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::process::run;
-use crate::{Result, workspace};
+use crate::{Result, artifact, workspace};
 
 /// Within how many seeds each mutant must be caught.
 const SEEDS: &str = "1000";
@@ -19,6 +19,17 @@ const LAST: u8 = 16;
 pub(crate) fn play(arguments: &[&str]) -> Result<()> {
     run(Command::new(build(&[])?)
         .args(arguments)
+        .current_dir(workspace::root()))
+}
+
+/// Plays some seeds with the program that `cargo test` builds anyway: for a few hundred, another build takes longer than it saves.
+pub(crate) fn play_few(seeds: &str) -> Result<()> {
+    let program = artifact::build(
+        "informer-sim",
+        &["test", "--workspace", "--test", "simulation", "--no-run"],
+    )?;
+    run(Command::new(program)
+        .args(["--seeds", seeds])
         .current_dir(workspace::root()))
 }
 
@@ -52,21 +63,8 @@ pub(crate) fn mutants(names: &[&str]) -> Result<()> {
     Err(format!("not caught within {SEEDS} seeds: {}", survivors.join(", ")).into())
 }
 
-/// Builds the program and says where it is.
+/// Builds the program for thousands of seeds, and says where it is.
 fn build(extra: &[&str]) -> Result<PathBuf> {
-    let output = workspace::cargo()
-        .args(["build", "--profile", "sim", "-p", "informer-sim"])
-        .args(extra)
-        .arg("--message-format=json-render-diagnostics")
-        .stderr(Stdio::inherit())
-        .output()?;
-    if !output.status.success() {
-        return Err(format!("the simulation does not build: {}", output.status).into());
-    }
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "informer-sim")
-        .find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
-        .ok_or_else(|| "cargo built no program called `informer-sim`".into())
+    let usual = ["build", "--profile", "sim", "-p", "informer-sim"];
+    artifact::build("informer-sim", &[&usual[..], extra].concat())
 }

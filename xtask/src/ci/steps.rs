@@ -7,7 +7,7 @@ use informer_gen::inventory::{NEWEST, OLDEST, Release};
 use super::{Pace, Passed, Step};
 use crate::process::{run, run_and_read, works};
 use crate::workspace::{self, cargo, with_oldest};
-use crate::{Result, bloat, codegen, e2e, libtest, mutants, sim, tidy};
+use crate::{Result, bloat, codegen, e2e, every_kind, libtest, mutants, sim, tidy};
 
 /// In the order they run: what is cheap and fails often comes first.
 pub(super) const ALL: &[Step] = &[
@@ -50,6 +50,11 @@ pub(super) const ALL: &[Step] = &[
         name: "features",
         pace: Pace::NotIfQuick,
         run: features,
+    },
+    Step {
+        name: "kinds",
+        pace: Pace::NotIfQuick,
+        run: kinds,
     },
     Step {
         name: "kubernetes",
@@ -124,7 +129,11 @@ fn check_codegen() -> Result<Passed> {
 }
 
 fn clippy() -> Result<Passed> {
-    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    // With the tests that a plain `cargo test` leaves out.
+    let opt_in = format!("{},{}", e2e::FEATURE, every_kind::FEATURE);
+    run(cargo()
+        .args(["clippy", "--workspace", "--all-targets", "--features", &opt_in])
+        .args(["--", "-D", "warnings"]))?;
     Ok(Passed::Ran)
 }
 
@@ -187,13 +196,26 @@ fn features() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
+/// An object of every kind of the newest release, through its own accessor.
+fn kinds() -> Result<Passed> {
+    every_kind::play_newest()?;
+    Ok(Passed::RanWith(format!("of Kubernetes {NEWEST}")))
+}
+
 /// The tests with the oldest Kubernetes release of the table. The newest is what everything else here is built with.
 fn oldest_kubernetes() -> Result<Passed> {
-    // The examples and documentation tests would add minutes and nothing that depends on the release.
-    let tests = ["--lib", "--test", "it", "--test", "pinned"];
+    // Unit tests, examples and documentation tests would add minutes and nothing that depends on the release.
+    let tests = ["--test", "it", "--test", "pinned", "--test", "every_kind"];
     run(with_oldest(
         cargo()
-            .args(["test", "--workspace", "--exclude", "xtask"])
+            .args([
+                "test",
+                "--workspace",
+                "--exclude",
+                "xtask",
+                "--features",
+                every_kind::FEATURE,
+            ])
             .args(tests),
     )?)?;
     let docs = ["doc", "-p", "informers", "-p", "listers", "--no-deps"];
@@ -244,8 +266,8 @@ fn check_mutants() -> Result<Passed> {
 
 /// Some seeds of the simulation; `cargo xtask sim --seeds 10000` is the long run.
 fn simulation() -> Result<Passed> {
-    const SEEDS: &str = "800";
-    sim::play(&["--seeds", SEEDS])?;
+    const SEEDS: &str = "300";
+    sim::play_few(SEEDS)?;
     Ok(Passed::RanWith(format!("{SEEDS} seeds")))
 }
 
