@@ -36,16 +36,9 @@ impl<K: Object> NamespaceLister<K> {
 
     /// Calls `visit` for every selected object of the namespace, ordered by name, without collecting them. They are those of one
     /// moment: what changes meanwhile is not seen.
-    pub fn for_each(&self, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
-        let snapshot = self.indexer.snapshot();
-        let mut selected = snapshot.select_namespace(&self.namespace, selector).peekable();
-        if selected.peek().is_none() {
-            // A namespace outside the informer's is reported by the indexer, which the walk does not go through.
-            self.is_empty();
-        }
-        for (_, object) in selected {
-            visit(&object);
-        }
+    pub fn for_each(&self, selector: &Selector, visit: impl FnMut(&Arc<K>)) {
+        self.indexer
+            .for_each_in_namespace(&self.namespace, selector, visit);
     }
 
     /// The object of this name in the namespace.

@@ -71,6 +71,25 @@ impl<K: Object> Indexer<K> {
         }
         objects
     }
+
+    /// Calls `visit` for the selected objects of one namespace, ordered by name, without collecting them. They are those of one
+    /// moment: what changes meanwhile is not seen.
+    pub fn for_each_in_namespace(
+        &self,
+        namespace: &str,
+        selector: &Selector,
+        mut visit: impl FnMut(&Arc<K>),
+    ) {
+        let snapshot = self.snapshot();
+        let mut is_empty = true;
+        for (_, object) in snapshot.select_namespace(namespace, selector) {
+            is_empty = false;
+            visit(&object);
+        }
+        if is_empty {
+            self.note_miss(&snapshot, Some(namespace));
+        }
+    }
 }
 
 /// The selected objects of a snapshot with their keys, in order; made by [`Snapshot::select`].
