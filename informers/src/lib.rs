@@ -273,6 +273,9 @@
 //! The repository has whole programs that run without a cluster, as in `cargo run --example quickstart`: `quickstart`,
 //! `pods_by_node`, `config_reload`, `service_endpoints` and `many_handlers`.
 
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod __private;
 mod factory;
 // Written by `cargo xtask codegen`, in a layout of its own.
 #[rustfmt::skip]
@@ -306,6 +309,8 @@ pub use informer_core::{
     Differences,
 };
 pub use informer_core::{client, delta, selector, source, store};
+#[cfg(feature = "derive")]
+pub use informer_derive::{Informer, Projection};
 pub use listers::{ExpansionError, Lister, NamespaceLister, NotFound};
 
 /// Compiles the README's example, which watches pods.

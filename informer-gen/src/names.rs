@@ -4,7 +4,7 @@
 //! ends, so nothing here has to know English.
 
 /// The accessor of a kind, or `None` if `plural` is not the words of `kind` with another ending.
-pub(super) fn accessor(kind: &str, plural: &str) -> Option<String> {
+pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
     let words: Vec<String> = words(kind).iter().map(|word| word.to_ascii_lowercase()).collect();
     let (last, head) = words.split_last()?;
     let ending = plural.strip_prefix(&head.concat())?;
@@ -35,7 +35,7 @@ fn words(name: &str) -> Vec<&str> {
 }
 
 /// The name of a type from that of a module: `core` is `Core`, `v1beta1` is `V1beta1`.
-pub(super) fn type_name(module: &str) -> String {
+pub(crate) fn type_name(module: &str) -> String {
     let mut chars = module.chars();
     let first = chars.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(chars).collect()

@@ -1,0 +1,252 @@
+//! `#[informer(index(..))]`: an index, its definition as a value, and its accessor.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
+use syn::{Ident, LitStr, Member, Path, Type};
+
+use super::items::{Kind, attributes};
+use super::near;
+use super::options::{Problems, once, quoted_or_not, string};
+
+/// The keys of `index(..)`.
+const KEYS: &[&str] = &["name", "by", "value"];
+
+/// How many containers may stand one within the other where a path of fields goes through: `Option<Vec<T>>` is two.
+const LAYERS: usize = 2;
+
+/// One index.
+pub(super) struct Index {
+    /// In snake case.
+    name: LitStr,
+    by: By,
+    /// The type of its values.
+    value: Type,
+}
+
+/// Where the values come from.
+enum By {
+    /// From a function of the object.
+    Function(Path),
+    /// From a field, by its path from the root of the object.
+    Field { path: Vec<Member>, span: Span },
+}
+
+impl Index {
+    /// Reads `index(..)`.
+    pub(super) fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<Self> {
+        let (mut name, mut by, mut value) = (None, None, None);
+        let mut problems = Problems::default();
+        meta.parse_nested_meta(|key| {
+            let read = match near::name(&key.path).as_str() {
+                "name" => string(&key)
+                    .and_then(checked_name)
+                    .and_then(|read| once(&mut name, &key, read)),
+                "by" => By::read(&key).and_then(|read| once(&mut by, &key, read)),
+                "value" => key
+                    .value()
+                    .and_then(quoted_or_not)
+                    .and_then(|read| once(&mut value, &key, read)),
+                _ => Err(near::unknown_key(&key.path, "index(..)", KEYS)),
+            };
+            problems.go_on(read, &key)
+        })?;
+        problems.or(())?;
+        let missing = |key: &str| {
+            let message = format!(
+                "the index has no `{key}`: write `index(name = \"owner\", by = \"spec.owner\")`, or the name of a function \
+                 for `by`"
+            );
+            syn::Error::new_spanned(&meta.path, message)
+        };
+        Ok(Self {
+            name: name.ok_or_else(|| missing("name"))?,
+            by: by.ok_or_else(|| missing("by"))?,
+            value: value.unwrap_or_else(|| syn::parse_quote!(::std::string::String)),
+        })
+    }
+
+    /// The method that gives the index: `by_owner`.
+    fn method(&self) -> Ident {
+        format_ident!("by_{}", self.name.value())
+    }
+
+    /// The constant that holds the definition: `BY_OWNER`.
+    fn constant(&self) -> Ident {
+        format_ident!("BY_{}", self.name.value().to_ascii_uppercase())
+    }
+}
+
+impl By {
+    /// Reads the value of `by`: a path of fields has dots, the path of a function has none.
+    fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<Self> {
+        let value = meta.value()?;
+        if !value.peek(LitStr) {
+            return value.parse().map(Self::Function);
+        }
+        let text: LitStr = value.parse()?;
+        let written = text.value();
+        if !written.contains('.') {
+            return match text.parse() {
+                Ok(path) => Ok(Self::Function(path)),
+                Err(_) => Err(broken(&text)),
+            };
+        }
+        let fields = written.strip_prefix('.').unwrap_or(&written).split('.');
+        let path: Result<Vec<Member>, _> = fields.map(syn::parse_str).collect();
+        match path {
+            Ok(path) => Ok(Self::Field {
+                path,
+                // Where the user wrote it, but known to the compiler as written by a macro, so that lints let it be.
+                span: Span::call_site().located_at(text.span()),
+            }),
+            Err(_) => Err(broken(&text)),
+        }
+    }
+}
+
+fn broken(text: &LitStr) -> syn::Error {
+    let message = format!(
+        "`{}` is neither a path of fields nor the name of a function: write `by = \"spec.owner\"` for a field, which may go \
+         through `Option` and `Vec`, or `by = \"owner_of\"` for a function",
+        text.value()
+    );
+    syn::Error::new(text.span(), message)
+}
+
+/// Names become parts of methods and constants.
+fn checked_name(name: LitStr) -> syn::Result<LitStr> {
+    let written = name.value();
+    let is_snake = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    if written.is_empty() || !written.chars().all(is_snake) {
+        let message = format!(
+            "an index is named in snake case, since its accessor is called `by_` and its name; `{written}` is not: write \
+             `name = \"owner\"`"
+        );
+        return Err(syn::Error::new(name.span(), message));
+    }
+    Ok(name)
+}
+
+/// Says which index has the name of another.
+pub(super) fn check_names(indexes: &[Index]) -> syn::Result<()> {
+    for (place, index) in indexes.iter().enumerate() {
+        let earlier = indexes.get(..place).unwrap_or_default();
+        if earlier
+            .iter()
+            .any(|other| other.name.value() == index.name.value())
+        {
+            let name = index.name.value();
+            let message = format!("there is an index `{name}` already: choose another name");
+            return Err(syn::Error::new(index.name.span(), message));
+        }
+    }
+    Ok(())
+}
+
+/// The trait with the accessors of all indexes of a kind.
+pub(super) fn extension(kind: &Kind) -> TokenStream {
+    let Kind {
+        ident,
+        visibility,
+        library,
+        indexes,
+        ..
+    } = kind;
+    let name = kind.name("Indexes");
+    let about = attributes(&format!(
+        "The indexes of [`{ident}`]: with this trait in scope, its informer has an accessor for each."
+    ));
+    let declared = indexes.iter().map(|index| declared(kind, index));
+    let given = indexes.iter().map(|index| given(kind, index));
+    quote! {
+        #about
+        #visibility trait #name {
+            #(#declared)*
+        }
+        impl #name for #library::ResourceInformer<#ident> {
+            #(#given)*
+        }
+    }
+}
+
+fn declared(kind: &Kind, index: &Index) -> TokenStream {
+    let Kind { ident, library, .. } = kind;
+    let Index { name, value, .. } = index;
+    let (method, constant) = (index.method(), index.constant());
+    let about_constant = attributes(&format!(
+        "The definition of the index `{}`, for the options of a factory.",
+        name.value()
+    ));
+    let about_method = attributes(&format!(
+        "The index `{}` of [`{ident}`], added if it is not there yet.",
+        name.value()
+    ));
+    quote! {
+        #about_constant
+        const #constant: &'static #library::IndexDefinition<#ident, #value>;
+        #about_method
+        ///
+        /// # Errors
+        /// If another part of the program has added another index of this name.
+        fn #method(&self) -> ::core::result::Result<#library::Index<#ident, #value>, #library::store::IndexError>;
+    }
+}
+
+fn given(kind: &Kind, index: &Index) -> TokenStream {
+    let Kind { ident, library, .. } = kind;
+    let Index { name, value, .. } = index;
+    let (method, constant, extension) = (index.method(), index.constant(), kind.name("Indexes"));
+    let values = values(kind, index);
+    quote! {
+        const #constant: &'static #library::IndexDefinition<#ident, #value> =
+            &#library::IndexDefinition::new(#name, #values);
+        #[inline]
+        fn #method(&self) -> ::core::result::Result<#library::Index<#ident, #value>, #library::store::IndexError> {
+            self.informer().index(<Self as #extension>::#constant)
+        }
+    }
+}
+
+/// The function from an object to its values.
+fn values(kind: &Kind, index: &Index) -> TokenStream {
+    let Kind { ident, library, .. } = kind;
+    match &index.by {
+        By::Function(path) => {
+            let span = Span::call_site().located_at(path.span());
+            quote_spanned!(span=> |object| #library::__private::collected(#path(object)))
+        }
+        By::Field { path, span } => {
+            let span = *span;
+            let value = &index.value;
+            let each = quote_spanned!(span=> #library::__private::Field);
+            let mut walk = quote_spanned!(span=> values.push(<#value as ::core::clone::Clone>::clone(at)););
+            for field in path.iter().rev() {
+                for _ in 1..LAYERS {
+                    walk = quote_spanned!(span=> for at in #each(at).each() { #walk });
+                }
+                let field = located(field, span);
+                walk = quote_spanned!(span=> for at in #each(&at.#field).each() { #walk });
+            }
+            quote_spanned! {span=> {
+                fn values(at: &#ident) -> ::std::vec::Vec<#value> {
+                    use #library::__private::Plain as _;
+                    let mut values = ::std::vec::Vec::new();
+                    #walk
+                    values
+                }
+                values
+            }}
+        }
+    }
+}
+
+fn located(field: &Member, span: Span) -> Member {
+    let mut field = field.clone();
+    match &mut field {
+        Member::Named(ident) => ident.set_span(span),
+        Member::Unnamed(index) => index.span = span,
+    }
+    field
+}

@@ -1,0 +1,1 @@
+//! What a derive writes, and what it says of input it cannot take.
