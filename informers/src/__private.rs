@@ -4,6 +4,9 @@ use std::iter;
 use std::option;
 use std::slice;
 
+pub use crate::projection::support as projection;
+pub use {k8s_openapi, kube, serde};
+
 /// The values that an index function gives, whatever it gives them in.
 #[inline]
 pub fn collected<V>(values: impl IntoIterator<Item = V>) -> Vec<V> {

@@ -280,6 +280,8 @@ mod factory;
 // Written by `cargo xtask codegen`, in a layout of its own.
 #[rustfmt::skip]
 mod generated;
+#[cfg(feature = "derive")]
+pub mod projection;
 
 pub use factory::{
     FactoryBuildError, LookupError, ResourceError, ResourceInformer, SharedInformerFactory,
@@ -299,10 +301,10 @@ pub use informer_core::{
     DynInformer, Event, EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState,
     HandlerStatus, Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError,
     ListOptions, ListenerEnded, ManagedFields, Namespaces, NotSynced, Object, ObjectKey, Offload, Origin,
-    Overflow, ParseKeyError, ParseSelectorError, ReflectorConfig, Registration, Removal, ResourceVersion,
-    Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder, ShutdownTimeout, Snapshot,
-    SourceError, StartError, State, StatusWatch, TransformAny, UpdateCause, WaitError, WatchErrorHandler,
-    WatchListVerdict,
+    Overflow, ParseKeyError, ParseSelectorError, Projected, ReflectorConfig, Registration, Removal,
+    ResourceVersion, Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder, ShutdownTimeout,
+    Snapshot, SourceError, StartError, State, StatusWatch, TransformAny, UpdateCause, WaitError,
+    WatchErrorHandler, WatchListVerdict,
 };
 pub use informer_core::{
     AuditHandler, AuditMismatch, AuditOptions, AuditOutcome, AuditReport, AuditSkipped, AuditStatus,

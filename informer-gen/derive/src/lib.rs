@@ -6,13 +6,13 @@
 use proc_macro::TokenStream;
 
 /// Names the informer and the listers of a kind, and gives the factory an accessor of it.
-#[proc_macro_derive(Informer, attributes(informer, kube))]
+#[proc_macro_derive(Informer, attributes(informer, kube, projection, serde))]
 pub fn informer(input: TokenStream) -> TokenStream {
     informer_gen::derive::informer(input.into()).into()
 }
 
 /// Makes a struct part of a projection.
-#[proc_macro_derive(Projection, attributes(projection))]
+#[proc_macro_derive(Projection, attributes(projection, serde))]
 pub fn projection(input: TokenStream) -> TokenStream {
     informer_gen::derive::projection(input.into()).into()
 }

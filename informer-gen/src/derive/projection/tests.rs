@@ -1,0 +1,1 @@
+//! What the derives of projections say of their input.
