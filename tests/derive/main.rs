@@ -1,0 +1,9 @@
+//! The derive macros in a user's crate: what they write compiles and works, and what they say of mistakes helps.
+
+mod indexes;
+mod plurals;
+mod reserved;
+mod resource;
+mod spec;
+mod support;
+mod ui;
