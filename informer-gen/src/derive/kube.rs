@@ -138,3 +138,82 @@ pub(super) fn to_plural(word: &str) -> String {
         _ => format!("{word}s"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use syn::{DeriveInput, parse_quote};
+
+    use super::*;
+
+    /// The type, the plural and the scope that follow from the attributes.
+    fn check(input: DeriveInput, expected: (&str, &str, Scope)) {
+        let keys = KubeKeys::read(&input.attrs);
+        let keys = keys
+            .expect("the keys can be read")
+            .expect("there is such an attribute");
+        let (plural, _) = keys.plural();
+        assert_eq!(
+            (keys.root().value().as_str(), plural.as_str(), keys.scope),
+            expected
+        );
+    }
+
+    #[test]
+    fn keys_may_be_in_any_order_and_in_several_attributes() {
+        check(
+            parse_quote! {
+                #[kube(namespaced)]
+                #[kube(version = "v1", kind = "Foo", group = "a")]
+                struct S;
+            },
+            ("Foo", "foos", Scope::Namespaced),
+        );
+        check(
+            parse_quote! { #[kube(kind = "Foo", root = "FooV1", plural = "foox",)] struct S; },
+            ("FooV1", "foox", Scope::Cluster),
+        );
+    }
+
+    #[test]
+    fn the_scope_may_have_a_value() {
+        check(
+            parse_quote! { #[kube(kind = "A", namespaced = true)] struct S; },
+            ("A", "as", Scope::Namespaced),
+        );
+        check(
+            parse_quote! { #[kube(kind = "A", namespaced = "true")] struct S; },
+            ("A", "as", Scope::Namespaced),
+        );
+        check(
+            parse_quote! { #[kube(kind = "A", namespaced = false)] struct S; },
+            ("A", "as", Scope::Cluster),
+        );
+    }
+
+    #[test]
+    fn keys_of_other_shapes_are_passed_over() {
+        check(
+            parse_quote! {
+                #[kube(status = a::B<c, d>, scale(kind = "Not", namespaced), crates(kube = "k"), doc = "kind, root")]
+                #[kube(validation = Rule::new("a, b").message("kind"), no_spec, kind = "Foo", unheard_of)]
+                #[kube = "nonsense"]
+                #[other(kind = "Other", plural = "others")]
+                struct S;
+            },
+            ("Foo", "foos", Scope::Cluster),
+        );
+    }
+
+    #[test]
+    fn without_the_attribute_there_is_nothing_to_read() {
+        let input: DeriveInput = parse_quote! { #[resource(inherit = A)] struct S; };
+        assert!(KubeKeys::read(&input.attrs).is_ok_and(|keys| keys.is_none()));
+    }
+
+    #[test]
+    fn odd_words_have_plurals_too() {
+        for (word, plural) in [("", "s"), ("y", "ys"), ("by", "bies"), ("öy", "öies")] {
+            assert_eq!(to_plural(word), plural);
+        }
+    }
+}
