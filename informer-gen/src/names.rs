@@ -18,7 +18,7 @@ pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
 }
 
 /// The words of a name in camel case; a run of capitals is one word: `CSIStorageCapacity` is `CSI`, `Storage`, `Capacity`.
-fn words(name: &str) -> Vec<&str> {
+pub(crate) fn words(name: &str) -> Vec<&str> {
     let bytes = name.as_bytes();
     let is_upper = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_uppercase);
     let is_lower = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_lowercase);

@@ -1,0 +1,1 @@
+//! Definitions are found in whatever a text has.
