@@ -12,7 +12,7 @@ mod types;
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Ident, Path};
@@ -131,17 +131,18 @@ impl Projection<'_> {
             library,
             ..
         } = self;
-        let kube = quote_spanned!(whole.span()=> #library::__private::kube);
+        let span = Span::call_site().located_at(whole.span());
+        let kube = quote_spanned!(span=> #library::__private::kube);
         let asked = ["kind", "group", "version", "api_version", "plural"].map(|name| {
-            let method = Ident::new(name, whole.span());
-            quote_spanned! {whole.span()=>
+            let method = Ident::new(name, span);
+            quote_spanned! {span=>
                 #[inline]
                 fn #method(_: &Self::DynamicType) -> ::std::borrow::Cow<'_, str> {
                     <#whole as #kube::Resource>::#method(&())
                 }
             }
         });
-        quote_spanned! {whole.span()=>
+        quote_spanned! {span=>
             impl #kube::Resource for #ident {
                 type DynamicType = #library::Projected;
                 type Scope = <#whole as #kube::Resource>::Scope;

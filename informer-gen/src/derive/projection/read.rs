@@ -1,6 +1,6 @@
 //! How a projection is read from JSON.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
@@ -35,7 +35,8 @@ pub(super) fn deserialize(projection: &Projection<'_>) -> TokenStream {
         .map(|(place, slot)| quote!(#place => #slot = #serde::de::MapAccess::next_value(&mut map)?,));
     let built = fields.iter().zip(&slots).map(|(field, slot)| {
         let name = field.ident;
-        let value = quote_spanned!(field.ty.span()=> ::core::option::Option::unwrap_or_default(#slot));
+        let span = Span::call_site().located_at(field.ty.span());
+        let value = quote_spanned!(span=> ::core::option::Option::unwrap_or_default(#slot));
         quote!(#name: #value)
     });
     quote! {

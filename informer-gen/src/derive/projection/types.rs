@@ -3,7 +3,7 @@
 //! `Option` and `Box` are looked through on both sides; `Vec`s and maps have to be where the whole type has them; what is innermost
 //! is the whole type's own, or a projection of it. Which of the two, the compiler finds out.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
@@ -77,7 +77,7 @@ fn container(segment: &PathSegment) -> Option<Container<'_>> {
 pub(super) fn check(projection: &Projection<'_>, field: &Field<'_>) -> TokenStream {
     let ident = field.ident;
     let support = projection.support();
-    let whole = quote_spanned!(ident.span()=> &whole.#ident);
+    let whole = quote_spanned!(located(ident.span())=> &whole.#ident);
     if field.types == Types::Any {
         return quote!(let _ = #whole;);
     }
@@ -85,11 +85,16 @@ pub(super) fn check(projection: &Projection<'_>, field: &Field<'_>) -> TokenStre
     let mut at = quote!(#support::Whole::of(#whole));
     for layer in layers {
         at = match layer {
-            Layer::Elements(of) => quote_spanned!(of.span()=> #at.elements()),
-            Layer::Values { of, keys } => quote_spanned!(of.span()=> #at.values::<#keys, _>()),
+            Layer::Elements(of) => quote_spanned!(located(of.span())=> #at.elements()),
+            Layer::Values { of, keys } => quote_spanned!(located(of.span())=> #at.values::<#keys, _>()),
         };
     }
-    quote_spanned!(innermost.span()=> #at.is_projected_to::<#innermost, _>();)
+    quote_spanned!(located(innermost.span())=> #at.is_projected_to::<#innermost, _>();)
+}
+
+/// Where the user wrote something, for names that are this macro's: the struct may come from another macro.
+fn located(span: Span) -> Span {
+    Span::call_site().located_at(span)
 }
 
 /// An expression: the description of what the field holds, if that is a projection.

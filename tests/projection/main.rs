@@ -1,0 +1,10 @@
+//! Projections in a user's crate: they read what they name and nothing else, and stand beside the whole kind.
+
+mod beside;
+mod cluster;
+mod custom;
+mod names;
+mod reads;
+mod support;
+mod ui;
+mod unusual;
