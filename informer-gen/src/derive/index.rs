@@ -1,7 +1,7 @@
 //! `#[informer(index(..))]`: an index, its definition as a value, and its accessor.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Ident, LitStr, Member, Path, Type};
@@ -85,7 +85,8 @@ impl By {
         if !value.peek(LitStr) {
             return value.parse().map(Self::Function);
         }
-        let text: LitStr = value.parse()?;
+        let mut text: LitStr = value.parse()?;
+        text.set_span(of_macro(text.span()));
         let written = text.value();
         if !written.contains('.') {
             return match text.parse() {
@@ -98,12 +99,16 @@ impl By {
         match path {
             Ok(path) => Ok(Self::Field {
                 path,
-                // Where the user wrote it, but known to the compiler as written by a macro, so that lints let it be.
-                span: Span::call_site().located_at(text.span()),
+                span: text.span(),
             }),
             Err(_) => Err(broken(&text)),
         }
     }
+}
+
+/// The place in the user's source, but known to the compiler as written by a macro, so that lints let it be.
+fn of_macro(span: Span) -> Span {
+    Span::call_site().located_at(span)
 }
 
 fn broken(text: &LitStr) -> syn::Error {
@@ -199,12 +204,13 @@ fn given(kind: &Kind, index: &Index) -> TokenStream {
     let Index { name, value, .. } = index;
     let (method, constant, extension) = (index.method(), index.constant(), kind.name("Indexes"));
     let values = values(kind, index);
+    let index = quote_spanned!(of_macro(value.span())=> index);
     quote! {
         const #constant: &'static #library::IndexDefinition<#ident, #value> =
             &#library::IndexDefinition::new(#name, #values);
         #[inline]
         fn #method(&self) -> ::core::result::Result<#library::Index<#ident, #value>, #library::store::IndexError> {
-            self.informer().index(<Self as #extension>::#constant)
+            self.informer().#index(<Self as #extension>::#constant)
         }
     }
 }
@@ -212,26 +218,28 @@ fn given(kind: &Kind, index: &Index) -> TokenStream {
 /// The function from an object to its values.
 fn values(kind: &Kind, index: &Index) -> TokenStream {
     let Kind { ident, library, .. } = kind;
+    let span = match &index.by {
+        By::Function(path) => of_macro(path.span()),
+        By::Field { span, .. } => *span,
+    };
+    let value = placed(&index.value, span);
+    let support = placed(quote!(#library::__private), span);
     match &index.by {
         By::Function(path) => {
-            let span = Span::call_site().located_at(path.span());
-            quote_spanned!(span=> |object| #library::__private::collected(#path(object)))
+            quote_spanned!(span=> |__object| #support::collected::<#value, _>(#path(__object)))
         }
-        By::Field { path, span } => {
-            let span = *span;
-            let value = &index.value;
-            let each = quote_spanned!(span=> #library::__private::Field);
-            let mut walk = quote_spanned!(span=> values.push(<#value as ::core::clone::Clone>::clone(at)););
+        By::Field { path, .. } => {
+            let mut walk = quote_spanned!(span=> values.push(#support::value::<#value, _>(at)););
             for field in path.iter().rev() {
                 for _ in 1..LAYERS {
-                    walk = quote_spanned!(span=> for at in #each(at).each() { #walk });
+                    walk = quote_spanned!(span=> for at in #support::Field(at).each() { #walk });
                 }
-                let field = located(field, span);
-                walk = quote_spanned!(span=> for at in #each(&at.#field).each() { #walk });
+                let field = placed(field, span);
+                walk = quote_spanned!(span=> for at in #support::Field(&at.#field).each() { #walk });
             }
             quote_spanned! {span=> {
                 fn values(at: &#ident) -> ::std::vec::Vec<#value> {
-                    use #library::__private::Plain as _;
+                    use #support::Plain as _;
                     let mut values = ::std::vec::Vec::new();
                     #walk
                     values
@@ -242,11 +250,11 @@ fn values(kind: &Kind, index: &Index) -> TokenStream {
     }
 }
 
-fn located(field: &Member, span: Span) -> Member {
-    let mut field = field.clone();
-    match &mut field {
-        Member::Named(ident) => ident.set_span(span),
-        Member::Unnamed(index) => index.span = span,
-    }
-    field
+/// The same tokens in another place, so that the compiler points there.
+fn placed(tokens: impl ToTokens, span: Span) -> TokenStream {
+    let place = |mut token: TokenTree| {
+        token.set_span(span);
+        token
+    };
+    tokens.to_token_stream().into_iter().map(place).collect()
 }

@@ -11,6 +11,17 @@ use super::near;
 /// The keys of `#[informer(..)]`.
 const KEYS: &[&str] = &["accessor", "crate", "index", "of"];
 
+/// Keys of `#[kube(..)]` that are looked for here.
+const OF_KUBE: &[&str] = &[
+    "group",
+    "kind",
+    "namespaced",
+    "plural",
+    "root",
+    "singular",
+    "version",
+];
+
 /// All `#[informer(..)]` attributes of a type together.
 #[derive(Default)]
 pub(super) struct Options {
@@ -52,6 +63,11 @@ impl Options {
             "crate" => once(&mut self.library, meta, quoted_or_not(meta.value()?)?),
             "of" => once(&mut self.of, meta, quoted_or_not(meta.value()?)?),
             "index" => Index::read(meta).map(|index| self.indexes.push(index)),
+            of_kube if OF_KUBE.contains(&of_kube) => {
+                let message =
+                    format!("`{of_kube}` is read from kube's attribute: write it into `#[kube(..)]`");
+                Err(syn::Error::new_spanned(&meta.path, message))
+            }
             _ => Err(near::unknown_key(&meta.path, "#[informer(..)]", KEYS)),
         }
     }
@@ -118,9 +134,15 @@ pub(super) fn string(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
 
 /// A path or a type, which may be written in quotes, as serde wants it, or without.
 pub(super) fn quoted_or_not<T: Parse>(value: ParseStream<'_>) -> syn::Result<T> {
-    if value.peek(LitStr) {
-        value.parse::<LitStr>()?.parse()
-    } else {
-        value.parse()
+    if !value.peek(LitStr) {
+        return value.parse();
     }
+    let text: LitStr = value.parse()?;
+    text.parse().map_err(|_| {
+        let message = format!(
+            "`{}` is not the path of anything in Rust: write one such as `crate::orders::Owner`",
+            text.value()
+        );
+        syn::Error::new(text.span(), message)
+    })
 }
