@@ -40,14 +40,17 @@ Exit code: 0 done, 1 bad input or something to write in --check, 2 wrong usage. 
 #[command(group(ArgGroup::new("source").required(true).args(["file", "cluster"])))]
 #[command(group(ArgGroup::new("target").required(true).multiple(true).args(["out", "crate_name"])))]
 pub(crate) struct Crd {
-    /// Only these definitions, such as `foos.example.com`. Without names: all that are found, or with `--cluster --check` those
-    /// that the generated code is of
-    #[arg(value_name = "NAME")]
+    /// Only these definitions, such as `foos.example.com`
+    ///
+    /// Without names it is all that are found, or with `--cluster --check` those that the generated code is of.
+    #[arg(value_name = "NAME", verbatim_doc_comment)]
     pub(crate) names: Vec<String>,
 
-    /// Read a file of YAML or JSON, all *.yaml, *.yml and *.json below a folder, or `-` for the standard input; may be repeated.
-    /// Several documents, lists, and definitions among other manifests are fine
-    #[arg(short, long, value_name = "FILE|DIR|-")]
+    /// Read a file or folder of YAML or JSON, or `-` for the standard input; may be repeated
+    ///
+    /// In a folder, and those in it, all *.yaml, *.yml and *.json are read. Several documents, lists, and
+    /// definitions among other manifests are fine.
+    #[arg(short, long, value_name = "FILE|DIR|-", verbatim_doc_comment)]
     pub(crate) file: Vec<PathBuf>,
 
     /// Read from the cluster of the current kubeconfig, or the one this runs in
@@ -66,14 +69,17 @@ pub(crate) struct Crd {
     #[arg(long = "crate", value_name = "NAME", conflicts_with = "types")]
     pub(crate) crate_name: Option<String>,
 
-    /// Write no types but use those of this module, `PATH::Foo` for the kind Foo. `{group}` and `{version}` stand for the names
-    /// of the modules, such as `example_com` and `v1`
-    #[arg(long, value_name = "PATH")]
+    /// Write no types but use those of this module: `PATH::Foo` for the kind Foo
+    ///
+    /// `{group}` and `{version}` in it stand for the names of the modules, such as `example_com` and `v1`.
+    #[arg(long, value_name = "PATH", verbatim_doc_comment)]
     pub(crate) types: Option<String>,
 
-    /// Write nothing; fail and name every difference. With --cluster: between the cluster's schemas and those that the code
-    /// was generated from
-    #[arg(long, conflicts_with = "dry_run")]
+    /// Write nothing; fail and name every difference
+    ///
+    /// With --cluster, that is every field in which the cluster's schemas differ from those the code was
+    /// generated from; otherwise every file that would change.
+    #[arg(long, conflicts_with = "dry_run", verbatim_doc_comment)]
     pub(crate) check: bool,
 
     /// Write nothing; say what would be written

@@ -214,7 +214,7 @@ pub fn tree(found: &[Found], options: &TreeOptions) -> Result<Tree, TreeError> {
                     generated.path =
                         inside(&format!("{}/{}/{}.rs", group.module, version.module, kind.module));
                     generated.types = *count;
-                    files.insert(generated.path.clone(), source::types(version, kind, text));
+                    files.insert(generated.path.clone(), source::types(kind, text));
                 }
                 kinds.push(generated);
             }

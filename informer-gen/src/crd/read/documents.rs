@@ -8,8 +8,9 @@ use serde_saphyr::{Options, UserMessageFormatter};
 use super::{MAX_DOCUMENTS, ReadError};
 use crate::crd::definition::Definition;
 
-/// How deep YAML may be nested. A schema takes two levels for each level of the objects it describes.
-const MAX_DEPTH: usize = 256;
+/// How deep YAML may be nested. The parser takes some 16 KiB of the stack for each level, and a thread may have no more than
+/// 2 MiB; the deepest definition of a large project known to us, one that holds a whole pod, has 38.
+const MAX_DEPTH: usize = 64;
 
 /// One document.
 pub(super) struct Document<'a> {
@@ -34,7 +35,7 @@ impl Document<'_> {
     pub(super) fn line(&self) -> usize {
         let is_silent = |line: &&str| {
             let line = line.trim();
-            line.is_empty() || line.starts_with('#') || line == "---"
+            line.is_empty() || line.starts_with(['#', '%']) || line == "---"
         };
         self.lines_before + self.text.lines().take_while(is_silent).count() + 1
     }
@@ -80,16 +81,18 @@ pub(super) fn documents<'a>(origin: &str, text: &'a str) -> Result<Vec<Document<
 fn json(text: &str) -> Result<Vec<Document<'_>>, serde_json::Error> {
     let mut documents = Vec::new();
     let mut stream = serde_json::Deserializer::from_str(text).into_iter();
-    let mut start = 0;
+    let (mut start, mut lines_before) = (0, 0);
     while let Some(value) = stream.next() {
         let end = stream.byte_offset();
+        let text = text.get(start..end).unwrap_or_default();
         documents.push(Document {
             value: value?,
             language: Language::Json,
-            text: text.get(start..end).unwrap_or_default(),
-            lines_before: newlines(text, start),
+            text,
+            lines_before,
         });
         start = end;
+        lines_before += newlines(text);
         // One more than allowed is enough to know that there are too many.
         if documents.len() > MAX_DOCUMENTS {
             break;
@@ -100,9 +103,11 @@ fn json(text: &str) -> Result<Vec<Document<'_>>, serde_json::Error> {
 
 fn yaml<'a>(origin: &str, text: &'a str) -> Result<Vec<Document<'a>>, ReadError> {
     let mut documents = Vec::new();
+    let mut lines = 0;
     for part in split(text) {
-        let lines_before = newlines(text, part.start);
+        let lines_before = lines;
         let text = text.get(part).unwrap_or_default();
+        lines += newlines(text);
         let value = serde_saphyr::from_str_with_options(text, options())
             .map_err(|error| syntax(origin, "YAML", yaml_mistake(&error, lines_before)))?;
         if Value::is_null(&value) {
@@ -156,9 +161,8 @@ fn is_border(line: &str, border: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
 }
 
-fn newlines(text: &str, end: usize) -> usize {
-    let before = text.as_bytes().get(..end).unwrap_or_default();
-    before.iter().filter(|&&byte| byte == b'\n').count()
+fn newlines(text: &str) -> usize {
+    text.bytes().filter(|&byte| byte == b'\n').count()
 }
 
 /// The bounds of one document: those on its size follow from the size of the text, which its reader limits.

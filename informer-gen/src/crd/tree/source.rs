@@ -235,14 +235,8 @@ impl {extension} for {lister} {{
 }
 
 /// The file of a kind's types.
-pub(super) fn types(version: &Version<'_>, kind: &Kind<'_>, text: &str) -> String {
-    let of = format!(" from {}", kind.definition.name());
-    let about = format!(
-        "//! The types of `{}` `{}`.\n",
-        version.api_version, kind.definition.kind
-    );
-    let marker = marker("//", &of);
-    format!("{marker}{about}\n{}\n", text.trim())
+pub(super) fn types(kind: &Kind<'_>, text: &str) -> String {
+    marker("//", &format!(" from {}", kind.definition.name())) + text
 }
 
 /// `pub type name = value;`, as rustfmt breaks it.
