@@ -339,7 +339,9 @@ fn field_docs(json: &str, schema: &Schema) -> Vec<String> {
     let mut lines = docs::lines(schema.description.as_deref().unwrap_or_default());
     if lines.is_empty() {
         // A public item without documentation is an error in some crates.
-        lines = docs::lines(&format!("The schema says nothing about `{}`.", docs::plain(json)));
+        let name = Some(docs::plain(json)).filter(|name| !name.trim().is_empty());
+        let name = name.unwrap_or_else(|| format!("{json:?}"));
+        lines = docs::lines(&format!("`{name}`, which the schema does not describe."));
     }
     let default = schema.default.as_ref().filter(|default| !default.is_null());
     if let Some(default) = default

@@ -53,7 +53,8 @@ impl Names {
 
     /// `name`, or the first of `name2`, `name3`, ... (with `joint` before the number) that is free.
     pub(super) fn give(&mut self, name: &str, joint: &str) -> String {
-        let numbered = (2_u64..).map(|number| format!("{name}{joint}{number}"));
+        let stem = name.trim_end_matches('_');
+        let numbered = (2_u64..).map(|number| format!("{stem}{joint}{number}"));
         let mut candidates = std::iter::once(name.to_owned()).chain(numbered);
         let free = candidates.find(|candidate| self.0.insert(candidate.clone()));
         free.expect("there are more numbers than names")
@@ -264,7 +265,7 @@ mod tests {
     fn a_name_that_is_taken_gets_a_number() {
         let mut names = Names::default();
         names.reserve("foo_2");
-        let given = ["foo", "foo", "bar"].map(|name| names.give(name, "_"));
-        assert_eq!(given, ["foo", "foo_3", "bar"]);
+        let given = ["foo", "foo", "type_", "type_"].map(|name| names.give(name, "_"));
+        assert_eq!(given, ["foo", "foo_3", "type_", "type_2"]);
     }
 }

@@ -44,14 +44,8 @@ pub(super) fn print(model: &Model, definition: &Definition, version: &Version) -
 }
 
 fn print_struct(text: &mut String, item: &Struct, paths: &Paths<'_>, root: &str) {
-    print_docs(
-        text,
-        "",
-        &[format!(
-            "The object at `{}` of `{root}`.",
-            docs::plain(&item.path)
-        )],
-    );
+    let about = format!("The object at `{}` of `{root}`.", docs::plain(&item.path));
+    print_docs(text, "", &docs::lines(&about));
     text.push_str(&format!(
         "#[derive({DERIVES})]\n#[serde(rename_all = \"camelCase\")]\n"
     ));
@@ -164,15 +158,10 @@ pub(super) fn print_attribute(text: &mut String, options: &[String]) {
 fn print_enum(text: &mut String, item: &Enum, paths: &Paths<'_>, root: &str) {
     let path = docs::plain(&item.path);
     let other = &item.other;
-    print_docs(
-        text,
-        "",
-        &[
-            format!("A value of `{path}` of `{root}`."),
-            String::new(),
-            format!("A value that is not in the schema, from a newer server perhaps, is `{other}`."),
-        ],
+    let about = format!(
+        "A value of `{path}` of `{root}`.\n\nA value that is not in the schema, from a newer server perhaps, is `{other}`."
     );
+    print_docs(text, "", &docs::lines(&about));
     let has_empty = item.variants.iter().any(|variant| variant.value.is_empty());
     let derives = if has_empty {
         ENUM_DERIVES_WITH_DEFAULT
@@ -275,15 +264,17 @@ where
 ",
     },
     Helper {
-        name: "without_type",
+        name: "untyped",
         docs: "Reads unknown properties, of which `apiVersion` and `kind` are none.",
         text: "\
-fn without_type<'de, D>(deserializer: D) -> {Result}<{BTreeMap}<{String}, {Value}>, D::Error>
+fn untyped<'de, D, V>(deserializer: D) -> {Result}<{BTreeMap}<{String}, V>, D::Error>
 where
     D: serde::Deserializer<'de>,
+    V: serde::Deserialize<'de>,
 {
-    let mut rest: {BTreeMap}<{String}, {Value}> = serde::Deserialize::deserialize(deserializer)?;
-    rest.retain(|name, _| name != \"apiVersion\" && name != \"kind\");
+    let mut rest = serde::Deserialize::deserialize(deserializer)?;
+    {BTreeMap}::remove(&mut rest, \"apiVersion\");
+    {BTreeMap}::remove(&mut rest, \"kind\");
     Ok(rest)
 }
 ",
@@ -292,7 +283,7 @@ where
 
 impl Helper {
     fn text(&self, paths: &Paths<'_>) -> String {
-        let names = ["BTreeMap", "Default", "Option", "Result", "String", "Value"];
+        let names = ["BTreeMap", "Default", "Option", "Result", "String"];
         let fill = |text: String, name: &str| text.replace(&format!("{{{name}}}"), &paths.of(name));
         let text = names.into_iter().fold(self.text.to_owned(), fill);
         format!("/// {}\n{text}", self.docs)

@@ -53,7 +53,7 @@ impl Printer<'_> {
         let description = schema.and_then(|schema| schema.description.as_deref());
         let mut lines = docs::lines(description.unwrap_or_default());
         if lines.is_empty() {
-            lines = docs::lines(&format!("A `{}`.", self.definition.kind));
+            lines = docs::lines(&format!("An object of the kind `{}`.", self.definition.kind));
         }
         let scope = match self.definition.scope {
             Scope::Namespaced => "in namespaces",
@@ -106,7 +106,7 @@ impl Printer<'_> {
         text.push_str(&format!("    pub metadata: {},\n", self.paths.of("ObjectMeta")));
         print_fields(&mut text, root, self.paths, Direction::Reading);
         if let Some(rest) = &root.rest {
-            let options = ["flatten", "deserialize_with = \"without_type\""].map(str::to_owned);
+            let options = ["flatten", "deserialize_with = \"untyped\""].map(str::to_owned);
             print_rest(&mut text, rest, &options, self.paths);
         }
         text.push_str("}\n");
