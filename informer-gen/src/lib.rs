@@ -1,7 +1,7 @@
 //! The generator: an inventory of kinds in, source text out.
 //!
 //! The [`inventory`] is the table of Kubernetes' built-in kinds; [`emit`] (feature `emit`) writes the typed layer from it.
-//! [`derive`] (feature `derive`) has the bodies of the derive macros of the crate informer-derive. This
+//! [`mod@derive`] (feature `derive`) has the bodies of the derive macros of the crate informer-derive. This
 //! crate depends on neither kube nor k8s-openapi: it reads the *sources* of k8s-openapi (feature `scan`), so a build script
 //! or proc macro may use it without choosing a Kubernetes version for the user.
 

@@ -13,8 +13,11 @@ use crate::support::synced;
 #[derive(kube::Resource, Informer, Clone, Debug, Deserialize)]
 #[resource(inherit = "ConfigMap")]
 #[informer(accessor = "settings")]
+#[informer(index(name = "immutable", by = ".immutable", value = bool))]
+#[informer(index(name = "level", by = "data.level"))]
 struct Setting {
     metadata: ObjectMeta,
+    immutable: Option<bool>,
     data: Data,
 }
 
@@ -46,6 +49,7 @@ async fn a_type_that_inherits_its_resource_has_names_of_its_own() {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": { "namespace": "web", "name": "log" },
+        "immutable": true,
         "data": { "level": "debug" },
     });
     server.create(&object).unwrap();
@@ -57,6 +61,8 @@ async fn a_type_that_inherits_its_resource_has_names_of_its_own() {
 
     let of_web: SettingNamespaceLister = lister.namespace("web");
     assert_eq!(of_web.require("log").unwrap().data.level, "debug");
+    assert_eq!(settings.by_level().unwrap().len("debug"), 1);
+    assert_eq!(settings.by_immutable().unwrap().values(), [true]);
 }
 
 #[tokio::test(start_paused = true)]

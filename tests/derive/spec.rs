@@ -44,6 +44,7 @@ struct TaxPolicySpec {
         status_replicas_path = ".status.toes"
     ),
     printcolumn(name = "Toes", type_ = "integer", json_path = ".spec.toes"),
+    crates(kube_core = "kube::core", std = "::std"),
     namespaced = true,
     schema = "disabled"
 )]

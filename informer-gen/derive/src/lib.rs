@@ -5,7 +5,7 @@
 
 use proc_macro::TokenStream;
 
-/// Names the informer and the listers of a kind, and gives the factory an accessor of it.
+/// Use it as `informers::Informer`, under the feature `derive`; it is documented there.
 #[proc_macro_derive(Informer, attributes(informer, kube, projection, serde))]
 pub fn informer(input: TokenStream) -> TokenStream {
     informer_gen::derive::informer(input.into()).into()
