@@ -137,4 +137,37 @@
 ///
 /// `#[informer(crate = "path::to::informers")]` says where the crate `informers` is.
 pub use informer_derive::Informer;
+/// Makes a struct a part of a [projection](crate::projection): it has some of the fields of the type in `#[projection(of = ..)]`, under
+/// the names they have there.
+///
+/// ```
+/// use informers::Projection;
+/// use k8s_openapi::api::core::v1::ServiceSpec;
+///
+/// #[derive(Projection)]
+/// #[projection(of = ServiceSpec)]
+/// struct Address {
+///     cluster_ip: Option<String>,
+///     #[projection(any)]
+///     type_: ServiceType,
+/// }
+///
+/// #[derive(Default, PartialEq, Debug, serde::Deserialize)]
+/// enum ServiceType {
+///     #[default]
+///     ClusterIP,
+///     NodePort,
+///     LoadBalancer,
+///     ExternalName,
+/// }
+///
+/// let json = r#"{"clusterIP": "10.2.0.1", "type": "NodePort", "ports": [{"port": 80}]}"#;
+/// let address: Address = serde_json::from_str(json)?;
+/// assert_eq!(address.cluster_ip.as_deref(), Some("10.2.0.1"));
+/// assert_eq!(address.type_, ServiceType::NodePort);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// On a field, `#[projection(any)]` leaves its type unchecked, and `#[projection(rename = "..")]` gives its name in JSON where the whole type, not being one of
+/// k8s-openapi's, does not call it camelCase of its Rust name. On the struct, `#[projection(crate = "..")]` says where the crate `informers` is.
 pub use informer_derive::Projection;

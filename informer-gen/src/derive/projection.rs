@@ -36,7 +36,6 @@ struct Projection<'i> {
 
 /// `#[derive(Informer)] #[informer(of = ..)]`.
 pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<TokenStream> {
-    attributes::check_beside(input)?;
     attributes::refuse_part(input)?;
     let library = options.library();
     let Some(whole) = &options.of else {
@@ -46,7 +45,7 @@ pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<Token
         ident: &input.ident,
         whole,
         library: &library,
-        fields: fields::read(input)?,
+        fields: fields::checked(input)?,
     };
     fields::check_metadata(input, &projection.fields)?;
     let Some(accessor) = &options.accessor else {
@@ -73,13 +72,12 @@ pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<Token
 
 /// `#[derive(Projection)] #[projection(of = ..)]`.
 pub(super) fn expand_part(input: &DeriveInput) -> syn::Result<TokenStream> {
-    attributes::check_beside(input)?;
     let options = PartOptions::read(input)?;
     let projection = Projection {
         ident: &input.ident,
         whole: &options.of,
         library: &options.library,
-        fields: fields::read(input)?,
+        fields: fields::checked(input)?,
     };
     Ok(projection.part())
 }

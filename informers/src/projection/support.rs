@@ -156,9 +156,13 @@ impl<T> Whole<T> {
 )]
 pub trait Holds<Inner> {}
 
+#[diagnostic::do_not_recommend]
 impl<T> Holds<T> for T {}
+#[diagnostic::do_not_recommend]
 impl<T> Holds<T> for Option<T> {}
+#[diagnostic::do_not_recommend]
 impl<T> Holds<T> for Box<T> {}
+#[diagnostic::do_not_recommend]
 impl<T> Holds<T> for Option<Box<T>> {}
 
 /// That a type can stand in a projection for `Real`, in the way `How`, which is always inferred.
@@ -177,6 +181,9 @@ pub enum InPart {}
 /// As text of fixed length.
 pub enum AsText {}
 
+#[diagnostic::do_not_recommend]
 impl<T, R: Holds<T>> Fits<R, AsItIs> for T {}
+#[diagnostic::do_not_recommend]
 impl<P: Projection, R: Holds<P::Of>> Fits<R, InPart> for P {}
+#[diagnostic::do_not_recommend]
 impl<R: Holds<String>> Fits<R, AsText> for str {}

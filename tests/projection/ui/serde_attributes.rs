@@ -1,5 +1,7 @@
 //! Serde's attributes and derive beside those of a projection.
 
+#![allow(unused_imports)]
+
 use informers::{Informer, Projection};
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

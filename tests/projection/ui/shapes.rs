@@ -1,5 +1,7 @@
 //! What cannot be a projection.
 
+#![allow(unused_imports)]
+
 use informers::{Informer, Projection};
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

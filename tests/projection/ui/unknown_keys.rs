@@ -1,5 +1,7 @@
 //! Keys that nobody knows, and keys that say the same twice.
 
+#![allow(unused_imports)]
+
 use informers::Projection;
 use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
 

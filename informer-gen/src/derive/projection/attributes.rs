@@ -93,11 +93,7 @@ impl FieldOptions {
                         options.types = Types::Any;
                         Ok(())
                     }
-                    _ => Err(near::unknown_key(
-                        &meta.path,
-                        "#[projection(..)] on a field",
-                        FIELD_KEYS,
-                    )),
+                    _ => Err(near::unknown_key(&meta.path, "#[projection(..)]", FIELD_KEYS)),
                 };
                 problems.go_on(read, &meta)
             });

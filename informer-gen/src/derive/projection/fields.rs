@@ -4,7 +4,7 @@ use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Fields, Ident, LitStr, Type};
 
 use super::super::options::Problems;
-use super::attributes::{FieldOptions, Types};
+use super::attributes::{self, FieldOptions, Types};
 use crate::inventory::fields::{JsonName, json_name};
 
 /// A field of a projection.
@@ -40,6 +40,14 @@ impl Field<'_> {
             }
         }
     }
+}
+
+/// The fields of the struct, if nothing stands beside them that must not.
+pub(super) fn checked(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
+    let mut problems = Problems::default();
+    problems.note(attributes::check_beside(input));
+    let fields = problems.note(read(input));
+    problems.or(fields.unwrap_or_default())
 }
 
 /// The fields of the struct.

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::Ident;
 use syn::spanned::Spanned;
 
 use super::Projection;
@@ -36,6 +37,7 @@ pub(super) fn deserialize(projection: &Projection<'_>) -> TokenStream {
     let built = fields.iter().zip(&slots).map(|(field, slot)| {
         let name = field.ident;
         let span = Span::call_site().located_at(field.ty.span());
+        let slot = Ident::new(&slot.to_string(), span);
         let value = quote_spanned!(span=> ::core::option::Option::unwrap_or_default(#slot));
         quote!(#name: #value)
     });
