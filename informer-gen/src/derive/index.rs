@@ -7,8 +7,8 @@ use syn::spanned::Spanned;
 use syn::{Ident, LitStr, Member, Path, Type};
 
 use super::items::{Kind, attributes};
-use super::near;
 use super::options::{Problems, once, quoted_or_not, string};
+use super::{near, of_macro};
 
 /// The keys of `index(..)`.
 const KEYS: &[&str] = &["name", "by", "value"];
@@ -106,15 +106,10 @@ impl By {
     }
 }
 
-/// The place in the user's source, but known to the compiler as written by a macro, so that lints let it be.
-fn of_macro(span: Span) -> Span {
-    Span::call_site().located_at(span)
-}
-
 fn broken(text: &LitStr) -> syn::Error {
     let message = format!(
-        "`{}` is neither a path of fields nor the name of a function: write `by = \"spec.owner\"` for a field, which may go \
-         through `Option` and `Vec`, or `by = \"owner_of\"` for a function",
+        "`{}` is neither a path of fields nor the name of a function: write `by = \"spec.owner\"` for a field, by its \
+         name in Rust and through any `Option` and `Vec`, or `by = \"owner_of\"` for a function",
         text.value()
     );
     syn::Error::new(text.span(), message)

@@ -1,12 +1,12 @@
 //! `#[derive(Informer)]` on the spec of a custom resource, or on a type that is a resource itself.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use syn::{Data, DeriveInput, Ident};
 
-use super::accessor;
 use super::items::{self, Kind};
 use super::kube::{KubeKeys, Scope};
 use super::options::Options;
+use super::{accessor, of_macro};
 
 /// The names of the kind's informer and listers, and how the factory leads to them.
 pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<TokenStream> {
@@ -55,7 +55,8 @@ fn type_name(keys: &KubeKeys) -> syn::Result<Ident> {
     let root = keys.root();
     let name = root.value();
     match syn::parse_str::<Ident>(&name) {
-        Ok(ident) if ident == name => Ok(Ident::new(&name, Span::call_site())),
+        // If nobody writes the type, the compiler points at the kind.
+        Ok(ident) if ident == name => Ok(Ident::new(&name, of_macro(root.span()))),
         _ => Err(syn::Error::new(
             root.span(),
             format!(
