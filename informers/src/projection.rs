@@ -3,8 +3,6 @@
 //! A whole Pod takes tens of kilobytes of memory; most programs look at three or four of its fields. A projection names them:
 //!
 //! ```
-//! # #[cfg(feature = "derive")]
-//! # mod example {
 //! use informers::{Informer, Projection, SharedInformerFactory};
 //! use k8s_openapi::api::core::v1::{Pod, PodSpec, PodStatus};
 //! use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -33,7 +31,6 @@
 //! fn addresses(factory: &SharedInformerFactory) -> PodOnNodeLister {
 //!     factory.pods_on_nodes().lister()
 //! }
-//! # }
 //! ```
 //!
 //! What is not named is skipped while the JSON is read: it is never in memory. A projection is a kind of its own to the factory: it
@@ -81,19 +78,19 @@ pub trait Projection: DeserializeOwned {
 /// their own, call this in a test:
 ///
 /// ```
-/// # #[cfg(feature = "derive")]
-/// # mod example {
-/// # use informers::Informer;
-/// # use k8s_openapi::api::core::v1::ConfigMap;
-/// # use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-/// # #[derive(Informer)]
-/// # #[informer(of = ConfigMap, accessor = "slim_config_maps")]
-/// # struct SlimConfigMap { metadata: ObjectMeta }
-/// #[test]
-/// fn projections_name_fields_that_exist() {
-///     informers::projection::verify::<SlimConfigMap>().unwrap();
+/// use informers::Informer;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+///
+/// #[derive(Informer)]
+/// #[informer(of = ConfigMap, accessor = "slim_config_maps")]
+/// struct SlimConfigMap {
+///     metadata: ObjectMeta,
+///     immutable: Option<bool>,
 /// }
-/// # }
+///
+/// informers::projection::verify::<SlimConfigMap>()?;
+/// # Ok::<(), informers::projection::UnknownFields>(())
 /// ```
 ///
 /// It takes microseconds. A type that does not say which fields it reads (one with `#[serde(flatten)]`, or with a `Deserialize`

@@ -1,5 +1,7 @@
 //! Projections in a user's crate: they read what they name and nothing else, and stand beside the whole kind.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod beside;
 mod cluster;
 mod custom;

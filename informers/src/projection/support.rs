@@ -141,11 +141,7 @@ impl<T> Whole<T> {
     }
 
     /// Demands that `P` fits.
-    pub fn is_projected_to<P: ?Sized, H>(self)
-    where
-        P: Fits<T, H>,
-    {
-    }
+    pub fn is_projected_to<P: Fits<T, H> + ?Sized, H>(self) {}
 }
 
 /// That a type is another one, perhaps in an `Option` or a `Box`.
