@@ -3,6 +3,12 @@
 //! `UPDATE=1 cargo test -p informer-gen --features crd --test crd` writes the latter anew. The crate in `tests/crds`
 //! compiles and uses them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on fails, and one that skips says so"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -33,16 +39,17 @@ fn folder() -> PathBuf {
 }
 
 fn definition(name: &str) -> Definition {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.yaml"))).unwrap();
-    serde_saphyr::from_str(&text).unwrap()
+    let text =
+        std::fs::read_to_string(folder().join(format!("{name}.yaml"))).expect("the definition is there");
+    serde_saphyr::from_str(&text).expect("the definition can be read")
 }
 
 /// Compares what is generated with the file, or writes the file if `UPDATE` is set.
 fn check_golden(file: &str, definition: &Definition) {
-    let text = types(definition, &definition.versions[0]).unwrap();
+    let text = types(definition, &definition.versions[0]).expect("there are types");
     let path = folder().join(format!("{file}.rs"));
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &text).unwrap();
+        std::fs::write(&path, &text).expect("the file can be written");
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     let line = text
@@ -74,8 +81,10 @@ fn check_layout(file: &str, text: &str) {
         eprintln!("skipped the layout of {file}.rs: there is no rustfmt");
         return;
     };
-    std::io::Write::write_all(&mut rustfmt.stdin.take().unwrap(), text.as_bytes()).unwrap();
-    let output = rustfmt.wait_with_output().unwrap();
+    let mut stdin = rustfmt.stdin.take().expect("it is piped");
+    std::io::Write::write_all(&mut stdin, text.as_bytes()).expect("rustfmt reads");
+    drop(stdin);
+    let output = rustfmt.wait_with_output().expect("rustfmt ends");
     let difference = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && difference.is_empty(),
@@ -119,14 +128,14 @@ fn with_schema(kind: &str, schema: Option<Value>) -> Definition {
     let version = json!({ "name": "v1", "served": true, "storage": true, "schema": schema });
     let names = json!({ "kind": kind, "plural": "foos" });
     let spec = json!({ "group": "example.com", "names": names, "scope": "Cluster", "versions": [version] });
-    serde_json::from_value(json!({ "spec": spec })).unwrap()
+    serde_json::from_value(json!({ "spec": spec })).expect("it is a definition")
 }
 
 fn problem(definition: &Definition) -> SchemaProblem {
     let error = types(definition, &definition.versions[0]).unwrap_err();
     let start = format!("example.com/v1 {}: ", definition.kind);
     assert!(error.to_string().starts_with(&start), "{error}");
-    error.problem
+    *error.problem
 }
 
 fn check_problem(spec: Value, expected: SchemaProblem) {

@@ -62,7 +62,7 @@ impl Record {
         let served = definition.versions.iter().filter(|version| version.served);
         let versions = served.map(|version| {
             let shape = match shape(definition, version) {
-                Err(error) if error.problem == SchemaProblem::NoSchema => Shape::default(),
+                Err(error) if *error.problem == SchemaProblem::NoSchema => Shape::default(),
                 shape => shape?,
             };
             Ok(RecordedVersion {

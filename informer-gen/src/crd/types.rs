@@ -54,6 +54,6 @@ pub(super) fn model(definition: &Definition, version: &Version) -> Result<Model,
         group: definition.group.clone(),
         version: version.name.clone(),
         kind: definition.kind.clone(),
-        problem,
+        problem: Box::new(problem),
     })
 }

@@ -45,10 +45,10 @@ where
     K: Resource<DynamicType = ()> + DeserializeOwned + Serialize + Clone + Debug + PartialEq,
 {
     let read: K = read(fields);
-    let written = serde_json::to_value(&read).unwrap();
+    let written = serde_json::to_value(&read).expect("it can be written");
     assert_eq!(written, object::<K>(expected));
-    let text = serde_json::to_string(&read).unwrap();
-    let again: K = serde_json::from_str(&text).unwrap();
+    let text = serde_json::to_string(&read).expect("it can be written");
+    let again: K = serde_json::from_str(&text).expect("what is written can be read");
     assert_eq!(again, read);
     read
 }

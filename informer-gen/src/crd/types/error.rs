@@ -11,7 +11,7 @@ pub struct SchemaError {
     /// The kind.
     pub kind: String,
     /// What is wrong, where, and what to do.
-    pub problem: SchemaProblem,
+    pub problem: Box<SchemaProblem>,
 }
 
 /// What is wrong with a schema, where, and what to do. Paths are those of an object: `spec.template.items[]`.
