@@ -20,7 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[non_exhaustive]
 pub enum ClusterError {
     /// There is no cluster, or it is not known how to reach it.
-    #[error("no cluster: neither a usable kubeconfig ($KUBECONFIG, ~/.kube/config) nor a pod's service account")]
+    #[error(
+        "no cluster: neither a usable kubeconfig ($KUBECONFIG, ~/.kube/config) nor a pod's service account"
+    )]
     NoCluster(#[source] Box<kube::config::InferConfigError>),
     /// A client cannot be made of the configuration.
     #[error("cannot make a client for the cluster at {address}")]
@@ -144,7 +146,10 @@ impl Cluster {
             let page = self.get(&query, "the definitions").await?;
             // A list has no answer 404, unless the server is none of Kubernetes'.
             let page = page.unwrap_or_default();
-            token = page["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+            token = page["metadata"]["continue"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
             pages.push(page);
             if token.is_empty() {
                 return Ok(pages);
@@ -180,8 +185,16 @@ impl Cluster {
         let is_forbidden = matches!(&error, kube::Error::Api(status) if matches!(status.code, 401 | 403));
         let source = Box::new(error);
         match is_forbidden {
-            true => ClusterError::Forbidden { address, what, source },
-            false => ClusterError::Request { address, what, source },
+            true => ClusterError::Forbidden {
+                address,
+                what,
+                source,
+            },
+            false => ClusterError::Request {
+                address,
+                what,
+                source,
+            },
         }
     }
 }

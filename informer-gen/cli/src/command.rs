@@ -134,7 +134,11 @@ fn say_written(
     }
     writeln!(console.output, "{}", parts.join(", "))?;
     for path in &plan.kept {
-        writeln!(console.output, "left alone, as it is yours now: {}", path.display())?;
+        writeln!(
+            console.output,
+            "left alone, as it is yours now: {}",
+            path.display()
+        )?;
     }
     Ok(())
 }
@@ -153,7 +157,11 @@ fn say_kinds(arguments: &Crd, tree: &Tree, console: &mut Console<'_>) -> Result<
             (None, 1) => "1 type".to_owned(),
             (None, types) => format!("{types} types"),
         };
-        writeln!(console.output, "{api_version} {kind} -> {} ({types})", path.display())?;
+        writeln!(
+            console.output,
+            "{api_version} {kind} -> {} ({types})",
+            path.display()
+        )?;
     }
     Ok(())
 }
@@ -168,7 +176,11 @@ fn say_plan(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>
         };
         writeln!(console.output, "would {action}: {}", change.path.display())?;
     }
-    writeln!(console.output, "{} unchanged; nothing was written", files(plan.unchanged))?;
+    writeln!(
+        console.output,
+        "{} unchanged; nothing was written",
+        files(plan.unchanged)
+    )?;
     Ok(())
 }
 

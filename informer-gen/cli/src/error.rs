@@ -21,7 +21,9 @@ pub enum Error {
     Cluster(#[from] crate::cluster::ClusterError),
     /// This program was built without what `--cluster` needs.
     #[cfg(not(feature = "cluster"))]
-    #[error("this informer-gen was built without the feature `cluster`; use `kubectl get crd -o yaml | informer-gen crd -f -`")]
+    #[error(
+        "this informer-gen was built without the feature `cluster`; use `kubectl get crd -o yaml | informer-gen crd -f -`"
+    )]
     WithoutCluster,
     /// There is no definition at all where it was looked for.
     #[error("no CustomResourceDefinition in {origin}, {}", others(*passed_over))]

@@ -128,7 +128,11 @@ impl fmt::Display for Change {
 impl Plan {
     /// Compares `files`, text by path below `root`, with what is there. What is left over is looked for below `tree`, a folder
     /// in `root`.
-    pub(crate) fn new(root: &Path, files: &BTreeMap<String, String>, tree: &str) -> Result<Self, OutputError> {
+    pub(crate) fn new(
+        root: &Path,
+        files: &BTreeMap<String, String>,
+        tree: &str,
+    ) -> Result<Self, OutputError> {
         expect_folder_or_nothing(root)?;
         let mut plan = Self {
             root: root.to_owned(),

@@ -13,11 +13,19 @@ use crate::{Console, Error};
 pub(super) fn check(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Error> {
     let mut before = recorded(arguments)?;
     keep(&mut before, arguments)?;
-    let names: Vec<String> = before.definitions.iter().map(|definition| definition.name.clone()).collect();
+    let names: Vec<String> = before
+        .definitions
+        .iter()
+        .map(|definition| definition.name.clone())
+        .collect();
     let now = of_cluster(&names)?;
     let drift = before.drift(&now);
     if drift.is_empty() {
-        writeln!(console.output, "the cluster has what the code was generated from: {}", names.join(", "))?;
+        writeln!(
+            console.output,
+            "the cluster has what the code was generated from: {}",
+            names.join(", ")
+        )?;
         return Ok(());
     }
     for drift in &drift {
@@ -44,7 +52,11 @@ fn recorded(arguments: &Crd) -> Result<Record, Error> {
 /// Leaves in the record what was asked for.
 fn keep(record: &mut Record, arguments: &Crd) -> Result<(), Error> {
     let origin = record_path(arguments).display().to_string();
-    let known: Vec<String> = record.definitions.iter().map(|definition| definition.name.clone()).collect();
+    let known: Vec<String> = record
+        .definitions
+        .iter()
+        .map(|definition| definition.name.clone())
+        .collect();
     let group = |name: &str| name.split_once('.').map_or("", |(_, group)| group).to_owned();
     if let Some(name) = arguments.names.iter().find(|&name| !known.contains(name)) {
         let name = name.clone();

@@ -10,7 +10,11 @@ use crate::args::Crd;
 /// Leaves in `reading` what was asked for; an error if something was asked for that is not there, or if nothing is.
 pub(super) fn select(reading: &mut Reading, arguments: &Crd, origin: &str) -> Result<(), Error> {
     let origin = origin.to_owned();
-    let names: BTreeSet<String> = reading.found.iter().map(|found| found.definition.name()).collect();
+    let names: BTreeSet<String> = reading
+        .found
+        .iter()
+        .map(|found| found.definition.name())
+        .collect();
     let groups: BTreeSet<String> = reading
         .found
         .iter()

@@ -12,7 +12,11 @@ fn check(files: &[(&str, &str)], arguments: &str, error: &[&str]) {
 fn check_in(folder: &Folder, arguments: &str, error: &[&str]) {
     let before = (folder.files(), folder.folders());
     folder.run(arguments).fails(1, error, &[]);
-    assert_eq!((folder.files(), folder.folders()), before, "something was written");
+    assert_eq!(
+        (folder.files(), folder.folders()),
+        before,
+        "something was written"
+    );
 }
 
 const ARGUMENTS: &str = "-f crd.yaml --out generated";
@@ -23,10 +27,17 @@ fn a_manifest_of_another_kind_is_no_definition() {
     check(
         &[("crd.yaml", pod)],
         ARGUMENTS,
-        &["no CustomResourceDefinition in crd.yaml", "only an object of another kind"],
+        &[
+            "no CustomResourceDefinition in crd.yaml",
+            "only an object of another kind",
+        ],
     );
     check(&[("crd.yaml", "# nothing\n")], ARGUMENTS, &["which is empty"]);
-    check(&[("crd.yaml", "just words\n")], ARGUMENTS, &["no CustomResourceDefinition"]);
+    check(
+        &[("crd.yaml", "just words\n")],
+        ARGUMENTS,
+        &["no CustomResourceDefinition"],
+    );
 }
 
 #[test]
@@ -48,49 +59,75 @@ fn a_missing_file_and_an_empty_folder_are_named() {
 fn a_mistake_in_yaml_or_json_is_told_with_its_line_and_column() {
     let second = format!("{}---\na: 1\n b: 2\n", foo());
     let line = second.lines().count();
-    check(&[("crd.yaml", &second)], ARGUMENTS, &[&format!("crd.yaml:{line}:3: not sound YAML")]);
-    check(&[("crd.json", "{\n  \"a\": ]\n}")], "-f crd.json --out generated", &[
-        "crd.json:2:8: not sound JSON",
-    ]);
+    check(
+        &[("crd.yaml", &second)],
+        ARGUMENTS,
+        &[&format!("crd.yaml:{line}:3: not sound YAML")],
+    );
+    check(
+        &[("crd.json", "{\n  \"a\": ]\n}")],
+        "-f crd.json --out generated",
+        &["crd.json:2:8: not sound JSON"],
+    );
 }
 
 #[test]
 fn a_definition_of_the_wrong_form_is_told_with_its_line() {
     let text = foo().replace("scope: Namespaced", "scope: Everywhere");
-    check(&[("crd.yaml", &text)], ARGUMENTS, &[
-        "crd.yaml:7:",
-        "foos.example.com is not a sound CustomResourceDefinition",
-        "Everywhere",
-    ]);
+    check(
+        &[("crd.yaml", &text)],
+        ARGUMENTS,
+        &[
+            "crd.yaml:7:",
+            "foos.example.com is not a sound CustomResourceDefinition",
+            "Everywhere",
+        ],
+    );
     let text = foo().replace("  group: example.com\n", "");
     check(&[("crd.yaml", &text)], ARGUMENTS, &["missing field `group`"]);
     let text = foo().replace("group: example.com", "group: ../../etc");
-    check(&[("crd.yaml", &text)], ARGUMENTS, &["the group `../../etc`", "small letters"]);
+    check(
+        &[("crd.yaml", &text)],
+        ARGUMENTS,
+        &["the group `../../etc`", "small letters"],
+    );
 }
 
 #[test]
 fn an_old_version_of_the_api_is_refused_with_what_to_do() {
     let text = foo().replace("k8s.io/v1", "k8s.io/v1beta1");
-    check(&[("crd.yaml", &text)], ARGUMENTS, &[
-        "crd.yaml:1: foos.example.com is in apiextensions.k8s.io/v1beta1",
-        "kubectl get crd foos.example.com -o yaml",
-    ]);
+    check(
+        &[("crd.yaml", &text)],
+        ARGUMENTS,
+        &[
+            "crd.yaml:1: foos.example.com is in apiextensions.k8s.io/v1beta1",
+            "kubectl get crd foos.example.com -o yaml",
+        ],
+    );
 }
 
 #[test]
 fn a_definition_that_serves_nothing_is_refused() {
     let text = foo().replace("served: true", "served: false");
-    check(&[("crd.yaml", &text)], ARGUMENTS, &[
-        "crd.yaml:1: foos.example.com has no served version",
-        "set `served: true`",
-    ]);
+    check(
+        &[("crd.yaml", &text)],
+        ARGUMENTS,
+        &[
+            "crd.yaml:1: foos.example.com has no served version",
+            "set `served: true`",
+        ],
+    );
 }
 
 #[test]
 fn a_version_without_a_schema_needs_types() {
     let text = foo();
     let text = text.split_once("      schema:").unwrap().0;
-    check(&[("crd.yaml", text)], ARGUMENTS, &["example.com/v1 Foo", "no schema", "--types"]);
+    check(
+        &[("crd.yaml", text)],
+        ARGUMENTS,
+        &["example.com/v1 Foo", "no schema", "--types"],
+    );
     let folder = Folder::with(&[("crd.yaml", text)]);
     folder
         .run("-f crd.yaml --out generated --types crate::api")
@@ -100,25 +137,42 @@ fn a_version_without_a_schema_needs_types() {
 #[test]
 fn a_kind_that_cannot_be_a_type_is_refused() {
     let text = definition("example.com", "Self", "selves");
-    check(&[("crd.yaml", &text)], ARGUMENTS, &["the kind `Self` of selves.example.com", "leave the definition out"]);
+    check(
+        &[("crd.yaml", &text)],
+        ARGUMENTS,
+        &[
+            "the kind `Self` of selves.example.com",
+            "leave the definition out",
+        ],
+    );
 }
 
 #[test]
 fn names_that_clash_are_refused_with_both_owners() {
     // The words of one kind are the plural of the other.
-    let accessors = definition("example.com", "FooBar", "foobars") + "---\n" + &definition("example.com", "Other", "foo-bars");
-    check(&[("crd.yaml", &accessors)], ARGUMENTS, &[
-        "an accessor would be called `foo_bars` twice",
-        "example.com/v1 FooBar",
-        "example.com/v1 Other",
-        "two folders",
-    ]);
+    let accessors = definition("example.com", "FooBar", "foobars")
+        + "---\n"
+        + &definition("example.com", "Other", "foo-bars");
+    check(
+        &[("crd.yaml", &accessors)],
+        ARGUMENTS,
+        &[
+            "an accessor would be called `foo_bars` twice",
+            "example.com/v1 FooBar",
+            "example.com/v1 Other",
+            "two folders",
+        ],
+    );
     let groups = foo() + "---\n" + &definition("example-com", "Bar", "bars");
-    check(&[("crd.yaml", &groups)], ARGUMENTS, &[
-        "the module of a group would be called `example_com` twice",
-        "the group example-com",
-        "the group example.com",
-    ]);
+    check(
+        &[("crd.yaml", &groups)],
+        ARGUMENTS,
+        &[
+            "the module of a group would be called `example_com` twice",
+            "the group example-com",
+            "the group example.com",
+        ],
+    );
     let aliases = foo() + "---\n" + &definition("example.com", "FooLister", "foolisters");
     check(&[("crd.yaml", &aliases)], ARGUMENTS, &["`FooLister` twice"]);
 }
@@ -132,24 +186,34 @@ fn a_definition_that_is_there_twice_must_be_the_same() {
         &["foos.example.com is defined twice and differently: at crds/a.yaml:1 and at crds/b.yaml:1"],
     );
     let folder = Folder::with(&[("crds/a.yaml", &foo()), ("crds/b.yaml", &foo())]);
-    folder.run("-f crds --out generated").says(&["example.com/v1 Foo ->"]);
+    folder
+        .run("-f crds --out generated")
+        .says(&["example.com/v1 Foo ->"]);
 }
 
 #[test]
 fn names_and_groups_that_are_not_there_are_refused_with_what_is() {
     let files = [("crd.yaml", foo())];
     let files = [(files[0].0, files[0].1.as_str())];
-    check(&files, "-f crd.yaml --out generated bars.example.com", &[
-        "no definition `bars.example.com` in crd.yaml: there is foos.example.com",
-    ]);
-    check(&files, "-f crd.yaml --out generated --group example.org", &[
-        "no definition of the group `example.org` in crd.yaml: there is example.com",
-    ]);
+    check(
+        &files,
+        "-f crd.yaml --out generated bars.example.com",
+        &["no definition `bars.example.com` in crd.yaml: there is foos.example.com"],
+    );
+    check(
+        &files,
+        "-f crd.yaml --out generated --group example.org",
+        &["no definition of the group `example.org` in crd.yaml: there is example.com"],
+    );
 }
 
 #[test]
 fn a_folder_that_cannot_be_written_is_refused() {
-    check(&[("crd.yaml", &foo()), ("generated", "a file")], ARGUMENTS, &["generated is a file", "--out"]);
+    check(
+        &[("crd.yaml", &foo()), ("generated", "a file")],
+        ARGUMENTS,
+        &["generated is a file", "--out"],
+    );
     check(
         &[("crd.yaml", &foo()), ("file", "")],
         "-f crd.yaml --out file/generated",
@@ -167,26 +231,40 @@ fn a_folder_that_cannot_be_written_is_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_system_that_refuses_is_named() {
-    check(&[("crd.yaml", &foo())], "-f crd.yaml --out /proc/self/generated", &[
-        "cannot write /proc/self/generated",
-        "because: ",
-    ]);
+    check(
+        &[("crd.yaml", &foo())],
+        "-f crd.yaml --out /proc/self/generated",
+        &["cannot write /proc/self/generated", "because: "],
+    );
 }
 
 #[test]
 fn a_file_of_somebody_else_is_never_overwritten() {
-    let files = [("crd.yaml", foo()), ("generated/example_com.rs", "// mine\n".to_owned())];
+    let files = [
+        ("crd.yaml", foo()),
+        ("generated/example_com.rs", "// mine\n".to_owned()),
+    ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    check(&files, ARGUMENTS, &["not overwritten: generated/example_com.rs", "move or delete"]);
-    check(&files, "-f crd.yaml --out generated --dry-run", &["not overwritten: generated/example_com.rs"]);
+    check(
+        &files,
+        ARGUMENTS,
+        &["not overwritten: generated/example_com.rs", "move or delete"],
+    );
+    check(
+        &files,
+        "-f crd.yaml --out generated --dry-run",
+        &["not overwritten: generated/example_com.rs"],
+    );
 }
 
 #[test]
 fn a_crate_needs_a_name_that_cargo_takes() {
     for name in ["../up", "Big", "1st", "core"] {
-        check(&[("crd.yaml", &foo())], &format!("-f crd.yaml --crate {name}"), &[
-            &format!("`{name}` cannot be the name of a crate"),
-        ]);
+        check(
+            &[("crd.yaml", &foo())],
+            &format!("-f crd.yaml --crate {name}"),
+            &[&format!("`{name}` cannot be the name of a crate")],
+        );
     }
 }
 
@@ -196,8 +274,14 @@ fn a_module_of_types_must_mean_the_same_everywhere() {
         let arguments = format!("-f crd.yaml --out generated --types {path}");
         match path {
             // The last one is an empty module path below `crate`, which is fine.
-            "crate::" => Folder::with(&[("crd.yaml", &foo())]).run(&arguments).says(&["types of crate"]),
-            path => check(&[("crd.yaml", &foo())], &arguments, &[&format!("`{path}` cannot be the module")]),
+            "crate::" => Folder::with(&[("crd.yaml", &foo())])
+                .run(&arguments)
+                .says(&["types of crate"]),
+            path => check(
+                &[("crd.yaml", &foo())],
+                &arguments,
+                &[&format!("`{path}` cannot be the module")],
+            ),
         }
     }
 }

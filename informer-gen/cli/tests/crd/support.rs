@@ -84,7 +84,9 @@ impl Folder {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
         while let Some(folder) = folders.pop() {
-            let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+            let entries = std::fs::read_dir(&folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path());
             folders.extend(entries.filter(|path| path.is_dir()));
             found.push(folder);
         }

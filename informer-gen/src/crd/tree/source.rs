@@ -98,20 +98,19 @@ impl {type_name} {{\n",
         )
     });
     text += &accessors.collect::<Vec<_>>().join("\n");
-    let (declared, defined) = (
-        signature("    fn ", module, "&self", type_name, ";"),
-        signature("    fn ", module, "&self", type_name, " {"),
-    );
+    let [declared, defined] =
+        [";", " {"].map(|ending| signature("    fn ", module, "&self", type_name, ending));
+    let extension = format!("{type_name}FactoryExt");
+    let implementation = implementation(&extension, "::informers::SharedInformerFactory");
     text += &format!(
         "}}
 
 /// Gives a factory the accessor of `{name}`.
-pub trait {type_name}FactoryExt {{
+pub trait {extension} {{
     /// The kinds of `{name}`.
 {declared}}}
 
-impl {type_name}FactoryExt for ::informers::SharedInformerFactory {{
-    #[inline]
+{implementation}    #[inline]
 {defined}        {type_name}(self.clone())
     }}
 }}\n"
@@ -196,19 +195,16 @@ fn kind(kind: &Kind<'_>, way: &str) -> String {
         text += &format!("pub use self::{module}::{type_name};\n\n");
     }
     text += &format!("/// Informer of {link} objects; `{way}.{accessor}()` returns it.\n");
-    text += &alias(&informer, &format!("::informers::ResourceInformer<{path}>"));
+    text += &alias(&informer, "ResourceInformer", path);
     text += &format!("\n/// Lister of {link} objects; `{way}.{accessor}().lister()` returns it.\n");
-    text += &alias(&lister, &format!("::informers::Lister<{path}>"));
+    text += &alias(&lister, "Lister", path);
     if !kind.is_namespaced() {
         return text;
     }
     text += &format!(
         "\n/// Lister of the {link} objects in one namespace; `lister.{accessor}(namespace)` returns it.\n"
     );
-    text += &alias(
-        &namespace_lister,
-        &format!("::informers::NamespaceLister<{path}>"),
-    );
+    text += &alias(&namespace_lister, "NamespaceLister", path);
     let [declared, defined] = [";", " {"].map(|ending| {
         signature(
             "    fn ",
@@ -218,6 +214,7 @@ fn kind(kind: &Kind<'_>, way: &str) -> String {
             ending,
         )
     });
+    let implementation = implementation(&extension, &lister);
     text += &format!(
         "
 /// Gives [`{lister}`] an accessor of namespaces that names the kind.
@@ -225,8 +222,7 @@ pub trait {extension} {{
     /// The {link} objects of one namespace, as [`namespace`](::informers::Lister::namespace).
 {declared}}}
 
-impl {extension} for {lister} {{
-    #[inline]
+{implementation}    #[inline]
 {defined}        self.namespace(namespace)
     }}
 }}\n"
@@ -239,26 +235,41 @@ pub(super) fn types(kind: &Kind<'_>, text: &str) -> String {
     marker("//", &format!(" from {}", kind.definition.name())) + text
 }
 
-/// `pub type name = value;`, as rustfmt breaks it.
-fn alias(name: &str, value: &str) -> String {
-    let line = format!("pub type {name} = {value};\n");
-    match line.len() - 1 > WIDTH {
-        true => format!("pub type {name} =\n    {value};\n"),
-        false => line,
-    }
+/// `pub type name = ::informers::generic<of>;`, as rustfmt breaks it.
+fn alias(name: &str, generic: &str, of: &str) -> String {
+    let forms = [
+        format!("pub type {name} = ::informers::{generic}<{of}>;\n"),
+        format!("pub type {name} =\n    ::informers::{generic}<{of}>;\n"),
+        format!("pub type {name} =\n    ::informers::{generic}<\n        {of},\n    >;\n"),
+    ];
+    first_that_fits(forms)
+}
+
+/// The first line of an implementation, as rustfmt breaks it.
+fn implementation(of: &str, by: &str) -> String {
+    first_that_fits([
+        format!("impl {of} for {by} {{\n"),
+        format!("impl {of}\n    for {by}\n{{\n"),
+    ])
 }
 
 /// The line or lines of a function up to `ending`, as rustfmt breaks them.
 fn signature(start: &str, name: &str, parameters: &str, returned: &str, ending: &str) -> String {
-    let line = format!("{start}{name}({parameters}) -> {returned}{ending}\n");
-    if line.len() - 1 <= WIDTH {
-        return line;
-    }
-    let parameters: String = parameters
+    let broken: String = parameters
         .split(", ")
         .map(|parameter| format!("        {parameter},\n"))
         .collect();
-    format!("{start}{name}(\n{parameters}    ) -> {returned}{ending}\n")
+    first_that_fits([
+        format!("{start}{name}({parameters}) -> {returned}{ending}\n"),
+        format!("{start}{name}(\n{broken}    ) -> {returned}{ending}\n"),
+    ])
+}
+
+/// The first form without a line that is too long, or else the last one.
+fn first_that_fits<const N: usize>(forms: [String; N]) -> String {
+    let fits = |form: &String| form.lines().all(|line| line.len() <= WIDTH);
+    let last = forms.last().cloned();
+    forms.into_iter().find(fits).or(last).unwrap_or_default()
 }
 
 /// Whether a file of Rust is that: the last look before anything is written.
