@@ -76,7 +76,7 @@ pub enum ReadError {
     #[error("{place}: the {what} `{value}` of {name} is not one the API server takes: {rule}")]
     Name {
         /// Where the definition is.
-        place: Place,
+        place: Box<Place>,
         /// The definition.
         name: String,
         /// What the name is of.
@@ -93,7 +93,7 @@ pub enum ReadError {
     )]
     OldApi {
         /// Where the definition is.
-        place: Place,
+        place: Box<Place>,
         /// Its name.
         name: String,
         /// Its version of the API.
@@ -214,7 +214,7 @@ impl Reading {
             .unwrap_or("a definition without a name");
         if api_version != format!("{GROUP}/v1") {
             return Err(ReadError::OldApi {
-                place,
+                place: Box::new(place),
                 name: name.to_owned(),
                 api_version: api_version.to_owned(),
             });
@@ -267,7 +267,7 @@ fn check_names(definition: &Definition, place: &Place) -> Result<(), ReadError> 
     match names.into_iter().find(|(_, _, is_sound, _)| !is_sound) {
         None => Ok(()),
         Some((what, value, _, rule)) => Err(ReadError::Name {
-            place: place.clone(),
+            place: Box::new(place.clone()),
             name: definition.name(),
             what,
             value: value.clone(),

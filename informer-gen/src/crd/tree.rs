@@ -98,9 +98,9 @@ pub enum TreeError {
         /// The definition.
         name: String,
         /// Where the first one is.
-        one: Place,
+        one: Box<Place>,
         /// Where the second one is.
-        other: Place,
+        other: Box<Place>,
     },
     /// No version of a definition is served.
     #[error(
@@ -108,7 +108,7 @@ pub enum TreeError {
     )]
     NoServedVersion {
         /// Where the definition is.
-        place: Place,
+        place: Box<Place>,
         /// The definition.
         name: String,
     },
@@ -120,7 +120,7 @@ pub enum TreeError {
     )]
     KindName {
         /// Where the definition is.
-        place: Place,
+        place: Box<Place>,
         /// The definition.
         name: String,
         /// The kind.
@@ -145,7 +145,7 @@ pub enum TreeError {
     #[error("{place}: {problem}")]
     Schema {
         /// Where the definition is.
-        place: Place,
+        place: Box<Place>,
         /// Why.
         problem: SchemaError,
     },
@@ -243,7 +243,7 @@ pub fn tree(found: &[Found], options: &TreeOptions) -> Result<Tree, TreeError> {
 pub fn record_of(found: &[Found]) -> Result<Record, TreeError> {
     let definitions = found.iter().map(|found| {
         Record::of(&found.definition).map_err(|problem| TreeError::Schema {
-            place: found.place.clone(),
+            place: Box::new(found.place.clone()),
             problem,
         })
     });
@@ -266,8 +266,8 @@ fn unique(found: &[Found]) -> Result<Vec<Found>, TreeError> {
                 if other.definition != one.definition {
                     return Err(TreeError::Different {
                         name: one.definition.name(),
-                        one: other.place.clone(),
-                        other: one.place.clone(),
+                        one: Box::new(other.place.clone()),
+                        other: Box::new(one.place.clone()),
                     });
                 }
             }

@@ -96,7 +96,7 @@ pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a
             .peekable();
         if served.peek().is_none() {
             return Err(TreeError::NoServedVersion {
-                place: one.place.clone(),
+                place: Box::new(one.place.clone()),
                 name: definition.name(),
             });
         }
@@ -163,7 +163,7 @@ fn version<'a>(group: &str, name: &str, kinds: Vec<Kind<'a>>) -> Result<Version<
 fn kind<'a>(found: &'a Found, version: &definition::Version, types: &Types) -> Result<Kind<'a>, TreeError> {
     let definition = &found.definition;
     let type_name = type_name(&definition.kind).ok_or_else(|| TreeError::KindName {
-        place: found.place.clone(),
+        place: Box::new(found.place.clone()),
         name: definition.name(),
         kind: definition.kind.clone(),
     })?;
@@ -182,7 +182,7 @@ fn kind<'a>(found: &'a Found, version: &definition::Version, types: &Types) -> R
 
 fn generated(found: &Found, version: &definition::Version) -> Result<KindTypes, TreeError> {
     let text = types(&found.definition, version).map_err(|problem| TreeError::Schema {
-        place: found.place.clone(),
+        place: Box::new(found.place.clone()),
         problem,
     })?;
     let file = syn::parse_file(&text).map_err(|source| TreeError::Syntax {
