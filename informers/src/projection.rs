@@ -1,6 +1,6 @@
 //! Projections: types that have only some of the fields of a kind, so that a cache keeps only those.
 //!
-//! A whole Pod takes tens of kilobytes of memory; most programs look at three or four of its fields. A projection names them:
+//! Most programs look at three or four fields of a Pod, and cache all of them. A projection names those that are wanted:
 //!
 //! ```
 //! use informers::{Informer, Projection, SharedInformerFactory};
@@ -33,7 +33,11 @@
 //! }
 //! ```
 //!
-//! What is not named is skipped while the JSON is read: it is never in memory. A projection is a kind of its own to the factory: it
+//! What is not named is skipped while the JSON is read: it is never in memory. Measured with Pods of 12 KB of JSON, this projection
+//! takes 2.5 KB of heap for each, where the whole Pod takes 41 KB (99 KB with its managedFields), and is decoded in 40 % of the time.
+//! `docs/projections.md` in the repository has the table.
+//!
+//! A projection is a kind of its own to the factory: it
 //! has its own informer and its own cache, and may stand beside the whole kind. The server still sends whole objects.
 //!
 //! # What is checked

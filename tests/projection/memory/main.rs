@@ -26,7 +26,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// How many pods are decoded.
 const PODS: usize = 1000;
 /// How often, of which the fastest counts: what disturbs a measurement makes it slower.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 31;
 
 /// What a program needs that follows where pods run.
 #[derive(Informer)]
