@@ -1,6 +1,6 @@
 //! Projections: types that have only some of the fields of a kind, so that a cache keeps only those.
 //!
-//! Most programs look at three or four fields of a Pod, and cache all of them. A projection names those that are wanted:
+//! A program that looks at three or four fields of a Pod caches all of them. A projection names those that are wanted:
 //!
 //! ```
 //! use informers::{Informer, Projection, SharedInformerFactory};
@@ -37,8 +37,8 @@
 //! takes 2.5 KB of heap for each, where the whole Pod takes 41 KB (99 KB with its managedFields), and is decoded in 40 % of the time.
 //! `docs/projections.md` in the repository has the table.
 //!
-//! A projection is a kind of its own to the factory: it
-//! has its own informer and its own cache, and may stand beside the whole kind. The server still sends whole objects.
+//! A projection is a kind of its own to the factory: it has its own informer and its own cache, and may stand beside the whole kind.
+//! The server still sends whole objects.
 //!
 //! # What is checked
 //!
@@ -190,3 +190,8 @@ fn list(fields: &[UnknownField]) -> String {
     let each: Vec<String> = fields.iter().map(UnknownField::to_string).collect();
     each.join("; ")
 }
+
+/// Compiles the example of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/projections.md")]
+struct Guide;
