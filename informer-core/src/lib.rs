@@ -48,7 +48,7 @@ pub use informer::{
     SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, TransformAny, WaitError,
 };
 pub use key::{ObjectKey, ParseKeyError};
-pub use object::{AnyObject, Object};
+pub use object::{AnyObject, Object, Projected};
 pub use processor::{
     BufferMode, EventStream, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal,
 };

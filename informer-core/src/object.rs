@@ -1,6 +1,6 @@
 //! What an informer can cache: any kind with Kubernetes metadata.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,6 +16,59 @@ use crate::resource_version::ResourceVersion;
 pub trait Object: kube::Resource + Send + Sync + 'static {}
 
 impl<K: kube::Resource + Send + Sync + 'static> Object for K {}
+
+/// The `DynamicType` of a projection: a type that has only some of the fields of a kind's objects.
+///
+/// The derive of projections sets it; a slim type written by hand sets it too. By it an informer of whole objects is told
+/// from one of a projection: the latter never stands for the kind where a resource is asked for by its name, and in states and
+/// logs its name has the type in it, as in `pods (PodOnNode)`.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use informer_core::Projected;
+/// use k8s_openapi::api::core::v1::Pod;
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+/// use kube::Resource;
+///
+/// struct PodOnNode { metadata: ObjectMeta /* and what is wanted of it */ }
+///
+/// impl Resource for PodOnNode {
+///     type DynamicType = Projected;
+///     type Scope = <Pod as Resource>::Scope;
+///
+///     fn kind(_: &Projected) -> Cow<'_, str> { Pod::kind(&()) }
+///     fn group(_: &Projected) -> Cow<'_, str> { Pod::group(&()) }
+///     fn version(_: &Projected) -> Cow<'_, str> { Pod::version(&()) }
+///     fn plural(_: &Projected) -> Cow<'_, str> { Pod::plural(&()) }
+///     fn meta(&self) -> &ObjectMeta { &self.metadata }
+///     fn meta_mut(&mut self) -> &mut ObjectMeta { &mut self.metadata }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Projected;
+
+/// How much of each object of a kind a type has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// All of it.
+    Objects,
+    /// What the server sends when only metadata is asked for.
+    Metadata,
+    /// The fields that the type names.
+    Projection,
+}
+
+impl Content {
+    pub(crate) fn of<K: Object>() -> Self {
+        if K::metadata_api() {
+            Self::Metadata
+        } else if TypeId::of::<K::DynamicType>() == TypeId::of::<Projected>() {
+            Self::Projection
+        } else {
+            Self::Objects
+        }
+    }
+}
 
 /// An object whose kind is known at run time only: its metadata, and a way back to its type.
 ///

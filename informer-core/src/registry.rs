@@ -13,7 +13,7 @@ use kube::core::GroupVersionResource;
 use tokio::sync::watch;
 
 use crate::informer::{DynInformer, SharedInformer, ShutdownTimeout, StartError};
-use crate::object::Object;
+use crate::object::{Content, Object};
 use crate::sync::Mutex;
 
 pub use progress::{InformerProgress, SyncProgress, SyncReport};
@@ -56,13 +56,6 @@ struct Entry {
     content: Content,
     informer: DynInformer,
     life: Life,
-}
-
-/// How much of each object an informer has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
-    Objects,
-    Metadata,
 }
 
 /// How far an informer is in the registry's hands.
@@ -292,10 +285,7 @@ impl Entry {
         Self {
             kind: TypeId::of::<K>(),
             resource,
-            content: match K::metadata_api() {
-                true => Content::Metadata,
-                false => Content::Objects,
-            },
+            content: Content::of::<K>(),
             informer: DynInformer::new(informer.clone()),
             life,
         }

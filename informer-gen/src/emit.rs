@@ -16,7 +16,6 @@ mod features;
 mod gate;
 mod informers;
 mod listers;
-mod names;
 mod plan;
 mod source;
 
@@ -44,7 +43,7 @@ pub enum EmitError {
     /// A kind's accessor cannot be named.
     #[error(
         "{api_version} {kind}: no accessor name, because the plural `{plural}` is not the words of the kind with another \
-         ending; the rule is in informer-gen/src/emit/names.rs"
+         ending; the rule is in informer-gen/src/names.rs"
     )]
     Accessor {
         /// The kind's group and version.

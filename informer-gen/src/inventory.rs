@@ -11,6 +11,7 @@
 //! assert_eq!(pod.scope, Scope::Namespaced);
 //! ```
 
+pub mod fields;
 mod known;
 #[cfg(feature = "scan")]
 pub mod scan;

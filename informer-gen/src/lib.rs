@@ -1,9 +1,17 @@
 //! The generator: an inventory of kinds in, source text out.
 //!
-//! The [`inventory`] is the table of Kubernetes' built-in kinds; [`emit`] (feature `emit`) writes the typed layer from it. This
+//! The [`inventory`] is the table of Kubernetes' built-in kinds; [`emit`] (feature `emit`) writes the typed layer from it.
+//! [`mod@derive`] (feature `derive`) has the bodies of the derive macros of the crate informer-derive. This
 //! crate depends on neither kube nor k8s-openapi: it reads the *sources* of k8s-openapi (feature `scan`), so a build script
 //! or proc macro may use it without choosing a Kubernetes version for the user.
 
+#[cfg(feature = "crd")]
+pub mod crd;
+#[cfg(feature = "derive")]
+pub mod derive;
 #[cfg(feature = "emit")]
 pub mod emit;
 pub mod inventory;
+#[cfg(any(feature = "derive", feature = "emit"))]
+#[allow(dead_code, reason = "which of the rules are needed depends on the features")]
+mod names;

@@ -105,27 +105,36 @@
 //!
 //! # A custom resource
 //!
-//! Any kind that kube knows will do, such as one made by its `CustomResource` derive:
+//! Any kind that kube knows will do. With the feature `derive`, `Informer` beside kube's `CustomResource` gives it what built-in
+//! kinds have, names and an accessor, and indexes besides:
 //!
 //! ```no_run
-//! use informers::{Event, Lister, SharedInformerFactory};
+//! # #[cfg(feature = "derive")]
+//! # mod example {
+//! use informers::{Event, Informer, SharedInformerFactory};
 //! use kube::CustomResource;
 //! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(CustomResource, Clone, Debug, Deserialize, Serialize)]
+//! #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize)]
 //! #[kube(group = "shop.example", version = "v1", kind = "Order", namespaced, schema = "disabled")]
+//! #[informer(index(name = "owner", by = "spec.owner"))]
 //! struct OrderSpec {
+//!     owner: String,
 //!     items: u32,
 //! }
 //!
 //! # fn example(factory: SharedInformerFactory) -> Result<(), Box<dyn std::error::Error>> {
-//! let orders = factory.informer_for::<Order>(); // SharedInformer<Order>
-//! orders.add_handler(|event: Event<Order>| println!("{} items", event.object().spec.items))?;
-//! let lister: Lister<Order> = factory.kind::<Order>().lister();
-//! let one = lister.namespace("web").get("order-1");
+//! let orders = factory.orders(); // OrderInformer
+//! orders.informer().add_handler(|event: Event<Order>| println!("{} items", event.object().spec.items))?;
+//! let one = orders.lister().orders("web").get("order-1"); // OrderLister, OrderNamespaceLister
+//! let of_ann = orders.by_owner()?.get("ann"); // Vec<Arc<Order>>
 //! # Ok(())
 //! # }
+//! # }
 //! ```
+//!
+//! Without it, [`factory.kind::<Order>()`](SharedInformerFactory::kind) is what `factory.orders()` returns, and the lister, a
+//! `Lister<Order>`, has [`namespace("web")`](Lister::namespace).
 //!
 //! # Only metadata
 //!
@@ -258,6 +267,7 @@
 //!   them. The accessors are aliases, and nothing of a kind is compiled before a program uses it: leaving groups out shortens
 //!   the documentation more than the build. Kinds of a group that is left out still work through
 //!   [`informer_for`](SharedInformerFactory::informer_for).
+//! - `derive`: `#[derive(Informer)]` for custom resources and projections.
 //! - `rustls-tls`, a default: TLS for [`client::try_default`]. Leave it out to bring a `kube::Client` of your own.
 //! - The Kubernetes version is a feature of k8s-openapi, and the program has to choose exactly one, from `v1_33` to `v1_37`:
 //!   `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Accessors of kinds that the chosen version does not have are not
@@ -273,11 +283,20 @@
 //! The repository has whole programs that run without a cluster, as in `cargo run --example quickstart`: `quickstart`,
 //! `pods_by_node`, `config_reload`, `service_endpoints` and `many_handlers`.
 
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod __private;
+#[cfg(feature = "derive")]
+mod derive;
 mod factory;
 // Written by `cargo xtask codegen`, in a layout of its own.
 #[rustfmt::skip]
 mod generated;
+#[cfg(feature = "derive")]
+pub mod projection;
 
+#[cfg(feature = "derive")]
+pub use derive::{Informer, Projection};
 pub use factory::{
     FactoryBuildError, LookupError, ResourceError, ResourceInformer, SharedInformerFactory,
     SharedInformerFactoryBuilder,
@@ -296,10 +315,10 @@ pub use informer_core::{
     DynInformer, Event, EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState,
     HandlerStatus, Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError,
     ListOptions, ListenerEnded, ManagedFields, Namespaces, NotSynced, Object, ObjectKey, Offload, Origin,
-    Overflow, ParseKeyError, ParseSelectorError, ReflectorConfig, Registration, Removal, ResourceVersion,
-    Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder, ShutdownTimeout, Snapshot,
-    SourceError, StartError, State, StatusWatch, TransformAny, UpdateCause, WaitError, WatchErrorHandler,
-    WatchListVerdict,
+    Overflow, ParseKeyError, ParseSelectorError, Projected, ReflectorConfig, Registration, Removal,
+    ResourceVersion, Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder, ShutdownTimeout,
+    Snapshot, SourceError, StartError, State, StatusWatch, TransformAny, UpdateCause, WaitError,
+    WatchErrorHandler, WatchListVerdict,
 };
 pub use informer_core::{
     AuditHandler, AuditMismatch, AuditOptions, AuditOutcome, AuditReport, AuditSkipped, AuditStatus,

@@ -1,7 +1,7 @@
 //! `cargo xtask codegen`: writes what is generated, or checks that it is fresh.
 //!
-//! From the sources of k8s-openapi comes the table of kinds, from the table the typed layer: whole folders, which hold nothing
-//! else, a few single files, and the features of the groups in two manifests.
+//! From the sources of k8s-openapi come the table of kinds and the table of unusual field names, from the first the typed layer:
+//! whole folders, which hold nothing else, a few single files, and the features of the groups in two manifests.
 
 mod manifest;
 mod output;
@@ -9,12 +9,13 @@ mod output;
 use std::path::Path;
 
 use informer_gen::emit::{self, Member};
-use informer_gen::inventory::{self, Resource, scan};
+use informer_gen::inventory::{self, Resource, fields, scan};
 
 use self::output::Output;
 use crate::{Result, workspace};
 
 const TABLE: &str = "informer-gen/inventory/resources.txt";
+const FIELDS: &str = "informer-gen/inventory/fields.txt";
 const MANIFESTS: [(&str, Member); 2] = [
     ("informers/Cargo.toml", Member::Informers),
     ("listers/Cargo.toml", Member::Listers),
@@ -23,7 +24,7 @@ const MANIFESTS: [(&str, Member); 2] = [
 /// Scans k8s-openapi and writes everything that follows from it.
 pub(crate) fn write() -> Result<()> {
     let resources = scanned()?;
-    let output = generated(workspace::root(), &resources)?;
+    let output = everything(&resources)?;
     output.write(workspace::root())?;
     println!("wrote {} files for {} kinds", output.files.len(), resources.len());
     Ok(())
@@ -35,7 +36,7 @@ pub(crate) fn check() -> Result<()> {
     let table = std::fs::read_to_string(workspace::root().join(TABLE))?;
     // Said in terms of kinds, before everything that follows from them.
     scan::check_fresh(&table, &resources).map_err(|stale| advise(&format!("{TABLE} is stale: {stale}")))?;
-    let output = generated(workspace::root(), &resources)?;
+    let output = everything(&resources)?;
     let differences = output.differences(workspace::root())?;
     if differences.is_empty() {
         println!(
@@ -55,6 +56,14 @@ fn advise(problem: &str) -> String {
 
 fn scanned() -> Result<Vec<Resource>> {
     Ok(scan::scan(&workspace::sources_of("k8s-openapi")?)?)
+}
+
+/// Everything that follows from k8s-openapi.
+fn everything(resources: &[Resource]) -> Result<Output> {
+    let mut output = generated(workspace::root(), resources)?;
+    let rows = fields::scan::scan(&workspace::sources_of("k8s-openapi")?)?;
+    output.files.insert(FIELDS.to_owned(), fields::render(&rows));
+    Ok(output)
 }
 
 /// Everything that follows from the rows; only the hand-written parts of the manifests are read from `root`.
@@ -82,6 +91,13 @@ mod tests {
     fn the_checked_in_table_agrees_with_the_sources_of_k8s_openapi() {
         let scanned = scanned().expect("k8s-openapi is in the dependency graph");
         assert_eq!(scan::check_fresh(inventory::TABLE, &scanned), Ok(()));
+    }
+
+    #[test]
+    fn the_checked_in_field_names_agree_with_the_sources_of_k8s_openapi() {
+        let sources = workspace::sources_of("k8s-openapi").expect("k8s-openapi is in the dependency graph");
+        let rows = fields::scan::scan(&sources).expect("its sources can be read");
+        assert_eq!(fields::render(&rows), fields::TABLE);
     }
 
     #[test]

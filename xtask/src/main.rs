@@ -11,6 +11,7 @@ mod artifact;
 mod bloat;
 mod ci;
 mod codegen;
+mod crd;
 mod e2e;
 mod every_kind;
 mod libtest;
@@ -37,6 +38,8 @@ tasks:
   ci --quick          the part of it for the everyday loop: fmt, tidy, codegen, clippy, test
   codegen             write what is generated from the sources of k8s-openapi: the table of kinds and the typed layer
   codegen --check     fail if that would change anything, and say where
+  crd <arguments>     `informer-gen crd`: informers of custom resources, such as `-f crds --out src/generated`; `--help` tells all
+  crd --proof [DIR]   generate from the definitions of real projects in DIR (../shared/crds), compile, decode their objects
   e2e [filter]        the tests against a real kube-apiserver, watch lists on and off (--watch-list on|off: one of them)
   e2e --storms        informers behind the fault proxy on that server; --seeds 0..100, --seed 7
   e2e --differential  ours and client-go's informer on that server through the same faults; --seeds 0..100, --seed 7
@@ -76,6 +79,9 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["ci", "--quick"] => ci::run(ci::Selection::Quick),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
+        ["crd", "--proof"] => crd::proof(crd::SHARED).map(|_| ()),
+        ["crd", "--proof", folder] => crd::proof(folder).map(|_| ()),
+        ["crd", arguments @ ..] => crd::run(arguments),
         ["e2e", arguments @ ..] => e2e::run(arguments).map(|_| ()),
         ["every-kind"] => every_kind::play(),
         ["mutants", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),

@@ -43,7 +43,7 @@ impl DynInformer {
         any.downcast_ref::<SharedInformer<K>>().cloned()
     }
 
-    /// The resource: `pods`, `deployments.apps`.
+    /// The resource: `pods`, `deployments.apps`; with its type if it is a projection: `pods (PodOnNode)`.
     pub fn resource(&self) -> &str {
         self.0.resource()
     }

@@ -13,7 +13,7 @@ use crate::store::{Freshness, IndexStatus, Versions};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InformerStatus {
-    /// The resource: `pods`, `deployments.apps`.
+    /// The resource: `pods`, `deployments.apps`; with its type if it is a projection: `pods (PodOnNode)`.
     pub resource: String,
     /// What it is doing; of several scopes, the one that is worst off.
     pub state: State,

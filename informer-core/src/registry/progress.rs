@@ -135,7 +135,7 @@ pub struct SyncReport {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InformerProgress {
-    /// The resource: `pods`, `deployments.apps`.
+    /// The resource: `pods`, `deployments.apps`; with its type if it is a projection: `pods (PodOnNode)`.
     pub resource: String,
     /// How many objects its cache holds. The first list is put there as a whole; while it is read,
     /// [`WaitingFor::Cache`] has the count.

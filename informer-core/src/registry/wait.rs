@@ -75,7 +75,7 @@ impl fmt::Display for SyncError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unsynced {
-    /// The resource: `pods`, `deployments.apps`.
+    /// The resource: `pods`, `deployments.apps`; with its type if it is a projection: `pods (PodOnNode)`.
     pub resource: String,
     /// What is missing.
     pub waiting_for: WaitingFor,

@@ -14,7 +14,7 @@ use super::{
     IdentityStream, ListOptions, ListOptionsError, ListRequest, ListStream, ListWatch, ManagedFields,
     SourceError, WatchRequest, WatchStream, identities, list_body, watch_body,
 };
-use crate::object::Object;
+use crate::object::{Content, Object};
 use crate::scope::Scope;
 
 /// A [`ListWatch`] for any kind, over any `kube::Client`.
@@ -169,11 +169,7 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
         Ok(Self {
             client,
             endpoint,
-            resource: if group.is_empty() {
-                plural.into_owned()
-            } else {
-                format!("{plural}.{group}")
-            },
+            resource: name(&plural, &group, Content::of::<K>(), std::any::type_name::<K>()),
             scope,
             answer_deadline: options.answer_deadline,
             bodies: Arc::new(BodySettings {
@@ -229,6 +225,21 @@ impl<K: Object> ListWatch<K> for KubeSource<K> {
         match &self.scope {
             Scope::Namespace(namespace) => Some(namespace),
             Scope::All => None,
+        }
+    }
+}
+
+/// What a resource is called in states, errors and logs. A projection is told from the kind itself by the type.
+fn name(plural: &str, group: &str, content: Content, type_name: &str) -> String {
+    let resource = match group {
+        "" => plural.to_owned(),
+        group => format!("{plural}.{group}"),
+    };
+    match content {
+        Content::Objects | Content::Metadata => resource,
+        Content::Projection => {
+            let short = type_name.rsplit("::").next().unwrap_or(type_name);
+            format!("{resource} ({short})")
         }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::EmitError;
 use super::about::about;
 use super::gate::Gate;
-use super::{EmitError, names};
 use crate::inventory::{Resource, Scope, Watchable};
+use crate::names;
 
 /// One group: a module, a feature of the same name, and an accessor of the factory.
 pub(super) struct Group<'a> {

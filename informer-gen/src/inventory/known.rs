@@ -20,3 +20,6 @@ pub(super) const KINDS_IN_ANY: usize = 109;
 /// How many kinds all releases have.
 #[cfg(any(test, feature = "scan"))]
 pub(super) const KINDS_IN_EVERY: usize = 69;
+/// How many rows the table of unusual field names has.
+#[cfg(feature = "scan")]
+pub(super) const UNUSUAL_FIELDS: usize = 54;

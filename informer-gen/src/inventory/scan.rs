@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use self::declaration::Declaration;
+pub(super) use self::declaration::module_path;
 pub use self::freshness::{StaleTable, check_fresh};
 use super::known::{KINDS, KINDS_IN_ANY, KINDS_IN_EVERY};
 use super::{NEWEST, OLDEST, Release, Resource, Watchable};
@@ -144,6 +145,15 @@ fn check_releases(src: &Path) -> Result<(), ScanError> {
 /// The kinds declared below the folder of one release.
 fn scan_release(root: &Path) -> Result<Vec<Declaration>, ScanError> {
     let mut declarations = Vec::new();
+    for (path, text) in read_files(root)? {
+        declarations.extend(declaration::find(root, &path, &text)?);
+    }
+    Ok(declarations)
+}
+
+/// The path and the text of every Rust file below a folder.
+pub(super) fn read_files(root: &Path) -> Result<Vec<(PathBuf, String)>, ScanError> {
+    let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for path in entries(&folder)? {
@@ -154,11 +164,11 @@ fn scan_release(root: &Path) -> Result<Vec<Declaration>, ScanError> {
                     path: path.clone(),
                     source,
                 })?;
-                declarations.extend(declaration::find(root, &path, &text)?);
+                files.push((path, text));
             }
         }
     }
-    Ok(declarations)
+    Ok(files)
 }
 
 /// What a folder holds, sorted, so that errors do not depend on the file system.

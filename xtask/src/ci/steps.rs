@@ -7,7 +7,7 @@ use informer_gen::inventory::{NEWEST, OLDEST, Release};
 use super::{Pace, Passed, Step};
 use crate::process::{run, run_and_read, works};
 use crate::workspace::{self, cargo, with_oldest};
-use crate::{Result, bloat, codegen, e2e, every_kind, libtest, mutants, sim, tidy};
+use crate::{Result, bloat, codegen, crd, e2e, every_kind, libtest, mutants, sim, tidy};
 
 /// In the order they run: what is cheap and fails often comes first.
 pub(super) const ALL: &[Step] = &[
@@ -35,6 +35,11 @@ pub(super) const ALL: &[Step] = &[
         name: "test",
         pace: Pace::Always,
         run: test,
+    },
+    Step {
+        name: "crds",
+        pace: Pace::NotIfQuick,
+        run: definitions,
     },
     Step {
         name: "docs",
@@ -143,9 +148,23 @@ fn test() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
+/// The generator on the definitions of real projects, where they are at hand.
+fn definitions() -> Result<Passed> {
+    Ok(match crd::proof(crd::SHARED)? {
+        crd::Outcome::Ran(note) => Passed::RanWith(note),
+        crd::Outcome::Skipped(reason) => Passed::Skipped(reason),
+    })
+}
+
 fn docs() -> Result<Passed> {
     run(cargo()
-        .args(["doc", "--workspace", "--no-deps"])
+        .args([
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--features",
+            "informers/derive",
+        ])
         .env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Passed::Ran)
 }
@@ -169,7 +188,7 @@ fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--no-default-features"]))?;
     // The typed layer with no group, one group, and all of them but without TLS.
-    for groups in ["", "core", "full"] {
+    for groups in ["", "core", "full", "derive"] {
         let layer = [
             "clippy",
             "-p",
@@ -207,16 +226,7 @@ fn oldest_kubernetes() -> Result<Passed> {
     // Unit tests, examples and documentation tests would add minutes and nothing that depends on the release.
     let tests = ["--test", "it", "--test", "pinned", "--test", "every_kind"];
     run(with_oldest(
-        cargo()
-            .args([
-                "test",
-                "--workspace",
-                "--exclude",
-                "xtask",
-                "--features",
-                every_kind::FEATURE,
-            ])
-            .args(tests),
+        cargo().arg("test").args(every_kind::PACKAGES).args(tests),
     )?)?;
     let docs = ["doc", "-p", "informers", "-p", "listers", "--no-deps"];
     run(with_oldest(

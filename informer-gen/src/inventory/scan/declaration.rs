@@ -127,7 +127,7 @@ fn scope(block: &ItemImpl) -> Result<Scope, String> {
 }
 
 /// `<release>/api/core/v1/pod.rs` holds `api::core::v1::Pod`: the file's own module is private.
-fn module_path(release: &Path, path: &Path, name: &str) -> Result<String, String> {
+pub(in crate::inventory) fn module_path(release: &Path, path: &Path, name: &str) -> Result<String, String> {
     let relative = path
         .strip_prefix(release)
         .map_err(|_| "outside the folder of its release".to_owned())?;

@@ -4,7 +4,7 @@
 //! ends, so nothing here has to know English.
 
 /// The accessor of a kind, or `None` if `plural` is not the words of `kind` with another ending.
-pub(super) fn accessor(kind: &str, plural: &str) -> Option<String> {
+pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
     let words: Vec<String> = words(kind).iter().map(|word| word.to_ascii_lowercase()).collect();
     let (last, head) = words.split_last()?;
     let ending = plural.strip_prefix(&head.concat())?;
@@ -18,7 +18,7 @@ pub(super) fn accessor(kind: &str, plural: &str) -> Option<String> {
 }
 
 /// The words of a name in camel case; a run of capitals is one word: `CSIStorageCapacity` is `CSI`, `Storage`, `Capacity`.
-fn words(name: &str) -> Vec<&str> {
+pub(crate) fn words(name: &str) -> Vec<&str> {
     let bytes = name.as_bytes();
     let is_upper = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_uppercase);
     let is_lower = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_lowercase);
@@ -35,7 +35,7 @@ fn words(name: &str) -> Vec<&str> {
 }
 
 /// The name of a type from that of a module: `core` is `Core`, `v1beta1` is `V1beta1`.
-pub(super) fn type_name(module: &str) -> String {
+pub(crate) fn type_name(module: &str) -> String {
     let mut chars = module.chars();
     let first = chars.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(chars).collect()

@@ -1,0 +1,88 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand};
+
+/// Typed informers and listers for Kubernetes' custom resources.
+#[derive(Debug, Parser)]
+#[command(name = "informer-gen", version, arg_required_else_help = true)]
+pub(crate) struct Program {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write informers, listers and types for CustomResourceDefinitions
+    #[command(after_help = EXAMPLES)]
+    Crd(Crd),
+}
+
+/// Examples come last, where a reader of `--help` looks first.
+const EXAMPLES: &str = "\
+Examples:
+  informer-gen crd -f crds/ --out src/generated            from files, into a module tree; then write `mod generated;`
+  informer-gen crd -f crds/ --out src/generated --check    the same in CI: fails if it would change anything
+  kubectl get crd -o yaml | informer-gen crd -f - --group example.com --out src/generated
+  informer-gen crd --cluster --group example.com --crate example-client
+  informer-gen crd --cluster --check --out src/generated   fails if the cluster no longer fits the code, field by field
+  informer-gen crd -f crds/ --types crate::api::{version} --out src/generated     with types of your own
+
+For a kind Foo of example.com/v1 that gives FooInformer, FooLister and FooNamespaceLister, and with
+`use generated::prelude::*` also `factory.example_com().v1().foos()` and `lister.foos(namespace)`.
+
+Exit code: 0 done, 1 bad input or something to write in --check, 2 wrong usage. Nothing is written unless everything can be.";
+
+/// `informer-gen crd`.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("source").required(true).args(["file", "cluster"])))]
+#[command(group(ArgGroup::new("target").required(true).multiple(true).args(["out", "crate_name"])))]
+pub(crate) struct Crd {
+    /// Only these definitions, such as `foos.example.com`
+    ///
+    /// Without names it is all that are found, or with `--cluster --check` those that the generated code is of.
+    #[arg(value_name = "NAME", verbatim_doc_comment)]
+    pub(crate) names: Vec<String>,
+
+    /// Read a file or folder of YAML or JSON, or `-` for the standard input; may be repeated
+    ///
+    /// In a folder, and those in it, all *.yaml, *.yml and *.json are read. Several documents, lists, and
+    /// definitions among other manifests are fine.
+    #[arg(short, long, value_name = "FILE|DIR|-", verbatim_doc_comment)]
+    pub(crate) file: Vec<PathBuf>,
+
+    /// Read from the cluster of the current kubeconfig, or the one this runs in
+    #[arg(long)]
+    pub(crate) cluster: bool,
+
+    /// Only definitions of this API group; may be repeated
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Vec<String>,
+
+    /// The folder to write: a module tree with a mod.rs, or with --crate the folder of the crate
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write a whole crate of this name, into a folder of this name unless --out says another
+    #[arg(long = "crate", value_name = "NAME", conflicts_with = "types")]
+    pub(crate) crate_name: Option<String>,
+
+    /// Write no types but use those of this module: `PATH::Foo` for the kind Foo
+    ///
+    /// `{group}` and `{version}` in it stand for the names of the modules, such as `example_com` and `v1`.
+    #[arg(long, value_name = "PATH", verbatim_doc_comment)]
+    pub(crate) types: Option<String>,
+
+    /// Write nothing; fail and name every difference
+    ///
+    /// With --cluster, that is every field in which the cluster's schemas differ from those the code was
+    /// generated from; otherwise every file that would change.
+    #[arg(long, conflicts_with = "dry_run", verbatim_doc_comment)]
+    pub(crate) check: bool,
+
+    /// Write nothing; say what would be written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

@@ -1,0 +1,215 @@
+//! `informer-gen crd`: from the arguments to the files.
+
+mod drift;
+mod select;
+
+use std::path::PathBuf;
+
+use informer_gen::crd::{self, GeneratedKind, RECORD, Reading, Record, Root, Tree, TreeOptions, Types};
+
+use crate::args::Crd;
+use crate::output::{ChangeKind, Plan};
+use crate::{Console, Error, sources};
+
+/// What to do with what was generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Write,
+    DryRun,
+    Check,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Error> {
+    if arguments.check && arguments.cluster {
+        return drift::check(arguments, console);
+    }
+    let mode = match (arguments.check, arguments.dry_run) {
+        (true, _) => Mode::Check,
+        (_, true) => Mode::DryRun,
+        _ => Mode::Write,
+    };
+    let options = options(arguments);
+    if let Root::Crate(name) = &options.root {
+        // It is a part of paths, so it is looked at before anything else.
+        if !crd::is_crate_name(name) {
+            return Err(crd::TreeError::CrateName { name: name.clone() }.into());
+        }
+    }
+    let origin = origin(arguments);
+    let mut reading = read(arguments, console)?;
+    select::select(&mut reading, arguments, &origin)?;
+    let tree = crd::tree(&reading.found, &options)?;
+    let plan = Plan::new(&root(arguments), &tree.files, tree.folder)?;
+    let passed_over = reading.passed_over;
+    match mode {
+        Mode::Write => {
+            plan.apply()?;
+            say_written(arguments, &tree, &plan, passed_over, console)
+        }
+        Mode::DryRun => say_plan(arguments, &tree, &plan, console),
+        Mode::Check => check(arguments, &tree, &plan, console),
+    }
+}
+
+fn read(arguments: &Crd, console: &mut Console<'_>) -> Result<Reading, Error> {
+    if !arguments.cluster {
+        return Ok(sources::read(&arguments.file, console.input)?);
+    }
+    #[cfg(feature = "cluster")]
+    {
+        use crate::cluster::{self, Wanted};
+        let wanted = match arguments.names.as_slice() {
+            [] => Wanted::All,
+            names => Wanted::Named(names),
+        };
+        Ok(cluster::read(wanted)?)
+    }
+    #[cfg(not(feature = "cluster"))]
+    Err(Error::WithoutCluster)
+}
+
+/// Where definitions are looked for, in words.
+fn origin(arguments: &Crd) -> String {
+    if arguments.cluster {
+        return "the cluster".to_owned();
+    }
+    let names = arguments.file.iter().map(|path| match path.to_str() {
+        Some("-") => "the standard input".to_owned(),
+        _ => path.display().to_string(),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn options(arguments: &Crd) -> TreeOptions {
+    TreeOptions {
+        root: match &arguments.crate_name {
+            None => Root::Module,
+            Some(name) => Root::Crate(name.clone()),
+        },
+        types: match &arguments.types {
+            None => Types::Generated,
+            Some(path) => Types::Existing(path.clone()),
+        },
+    }
+}
+
+/// The folder that everything is below.
+fn root(arguments: &Crd) -> PathBuf {
+    let named = arguments.crate_name.as_deref().unwrap_or_default();
+    arguments.out.clone().unwrap_or_else(|| PathBuf::from(named))
+}
+
+/// The record of what was generated before.
+fn record_path(arguments: &Crd) -> PathBuf {
+    match arguments.crate_name {
+        Some(_) => root(arguments).join("src").join(RECORD),
+        None => root(arguments).join(RECORD),
+    }
+}
+
+/// A line for each kind, then one for all.
+fn say_written(
+    arguments: &Crd,
+    tree: &Tree,
+    plan: &Plan,
+    passed_over: usize,
+    console: &mut Console<'_>,
+) -> Result<(), Error> {
+    say_kinds(arguments, tree, console)?;
+    let removed = plan
+        .changes
+        .iter()
+        .filter(|change| matches!(change.kind, ChangeKind::LeftOver))
+        .count();
+    let mut parts = vec![
+        format!("wrote {}", files(plan.changes.len() - removed)),
+        format!("{} unchanged", plan.unchanged),
+    ];
+    if removed > 0 {
+        parts.push(format!("removed {removed} left over"));
+    }
+    if passed_over > 0 {
+        parts.push(format!("passed over {passed_over} of other kinds"));
+    }
+    writeln!(console.output, "{}", parts.join(", "))?;
+    for path in &plan.kept {
+        writeln!(
+            console.output,
+            "left alone, as it is yours now: {}",
+            path.display()
+        )?;
+    }
+    Ok(())
+}
+
+fn say_kinds(arguments: &Crd, tree: &Tree, console: &mut Console<'_>) -> Result<(), Error> {
+    for generated in &tree.kinds {
+        let GeneratedKind {
+            api_version,
+            kind,
+            path,
+            types,
+        } = generated;
+        let path = root(arguments).join(path);
+        let types = match (&arguments.types, types) {
+            (Some(module), _) => format!("types of {module}"),
+            (None, 1) => "1 type".to_owned(),
+            (None, types) => format!("{types} types"),
+        };
+        writeln!(
+            console.output,
+            "{api_version} {kind} -> {} ({types})",
+            path.display()
+        )?;
+    }
+    Ok(())
+}
+
+fn say_plan(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>) -> Result<(), Error> {
+    say_kinds(arguments, tree, console)?;
+    for change in &plan.changes {
+        let action = match change.kind {
+            ChangeKind::Missing { .. } => "write",
+            ChangeKind::Differs { .. } => "replace",
+            ChangeKind::LeftOver => "remove",
+        };
+        writeln!(console.output, "would {action}: {}", change.path.display())?;
+    }
+    writeln!(
+        console.output,
+        "{} unchanged; nothing was written",
+        files(plan.unchanged)
+    )?;
+    Ok(())
+}
+
+/// Says what differs: first in terms of fields, then of files.
+fn check(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>) -> Result<(), Error> {
+    if plan.changes.is_empty() {
+        let (files, kinds) = (files(plan.unchanged), tree.kinds.len());
+        writeln!(console.output, "fresh: {files} for {kinds} kinds")?;
+        return Ok(());
+    }
+    let before = std::fs::read_to_string(record_path(arguments));
+    // A record that cannot be read is one of the files below.
+    if let Some(before) = before.ok().and_then(|text| Record::parse(&text).ok()) {
+        for drift in before.drift(&tree.record) {
+            writeln!(console.output, "{drift}")?;
+        }
+    }
+    for change in &plan.changes {
+        writeln!(console.output, "{change}")?;
+    }
+    Err(Error::Differs {
+        what: format!("{} not as they would be generated", files(plan.changes.len())),
+        command: "the same command without --check".to_owned(),
+    })
+}
+
+fn files(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    }
+}

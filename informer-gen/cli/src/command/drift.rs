@@ -1,0 +1,89 @@
+//! `--check --cluster`: whether a cluster still has what the code was generated from.
+//!
+//! It looks at fields, not at files: other words in a description are no reason to fail, and the code may have been generated
+//! from files that the cluster has never seen.
+
+use informer_gen::crd::Record;
+
+use super::record_path;
+use crate::args::Crd;
+use crate::{Console, Error};
+
+/// Prints what the cluster has otherwise; an error if there is anything.
+pub(super) fn check(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Error> {
+    let mut before = recorded(arguments)?;
+    keep(&mut before, arguments)?;
+    let names: Vec<String> = before
+        .definitions
+        .iter()
+        .map(|definition| definition.name.clone())
+        .collect();
+    let now = of_cluster(&names)?;
+    let drift = before.drift(&now);
+    if drift.is_empty() {
+        writeln!(
+            console.output,
+            "the cluster has what the code was generated from: {}",
+            names.join(", ")
+        )?;
+        return Ok(());
+    }
+    for drift in &drift {
+        writeln!(console.output, "{drift}")?;
+    }
+    Err(Error::Differs {
+        what: match drift.len() {
+            1 => "the cluster differs from what the code was generated from".to_owned(),
+            count => format!("the cluster differs from what the code was generated from in {count} places"),
+        },
+        command: "the same command without --check".to_owned(),
+    })
+}
+
+fn recorded(arguments: &Crd) -> Result<Record, Error> {
+    let path = record_path(arguments);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(Error::NoRecord { path, source }),
+    };
+    Record::parse(&text).map_err(|problem| Error::Record { path, problem })
+}
+
+/// Leaves in the record what was asked for.
+fn keep(record: &mut Record, arguments: &Crd) -> Result<(), Error> {
+    let origin = record_path(arguments).display().to_string();
+    let known: Vec<String> = record
+        .definitions
+        .iter()
+        .map(|definition| definition.name.clone())
+        .collect();
+    let group = |name: &str| name.split_once('.').map_or("", |(_, group)| group).to_owned();
+    if let Some(name) = arguments.names.iter().find(|&name| !known.contains(name)) {
+        let name = name.clone();
+        return Err(Error::UnknownName { name, origin, known });
+    }
+    let is_known = |wanted: &str| known.iter().any(|name| group(name) == wanted);
+    if let Some(wanted) = arguments.group.iter().find(|wanted| !is_known(wanted)) {
+        let group = wanted.clone();
+        return Err(Error::UnknownGroup { group, origin, known });
+    }
+    record.definitions.retain(|definition| {
+        let is_named = arguments.names.is_empty() || arguments.names.contains(&definition.name);
+        is_named && (arguments.group.is_empty() || arguments.group.contains(&group(&definition.name)))
+    });
+    match record.definitions.is_empty() {
+        true => Err(Error::NothingSelected),
+        false => Ok(()),
+    }
+}
+
+#[cfg(feature = "cluster")]
+fn of_cluster(names: &[String]) -> Result<Record, Error> {
+    let reading = crate::cluster::read(crate::cluster::Wanted::Named(names))?;
+    Ok(informer_gen::crd::record_of(&reading.found)?)
+}
+
+#[cfg(not(feature = "cluster"))]
+fn of_cluster(_names: &[String]) -> Result<Record, Error> {
+    Err(Error::WithoutCluster)
+}

@@ -1,0 +1,233 @@
+//! What is generated against what is in the folder: which files to write and to remove, decided before any is touched.
+
+mod apply;
+mod sweep;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use informer_gen::crd::is_marked;
+
+/// The one generated file that its user may take over, by removing its first line: a manifest wants other versions, or paths.
+pub(crate) const MANIFEST: &str = "Cargo.toml";
+
+/// Why a folder cannot have the generated files. Nothing was written, but where a variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The folder to write to is a file, or something in it that has to be a folder or a file is not.
+    #[error("{} is {found}, and {wanted} has to be written there; choose another --out", path.display())]
+    InTheWay {
+        /// What is in the way.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// Files that somebody else has written are where generated ones have to be.
+    #[error(
+        "not written by this program, and so not overwritten: {}\n  move or delete them, or choose another --out",
+        list(paths)
+    )]
+    Foreign {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// Something that is there cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file was written beside its place and cannot be moved there, or a left-over file cannot be removed.
+    #[error("cannot {action} {}, after {done} of {all} files were done; run the same command again", path.display())]
+    Unfinished {
+        /// What was to be done.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// How many files are as they should be.
+        done: usize,
+        /// Of how many.
+        all: usize,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
+}
+
+/// Everything that has to be done to a folder.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    root: PathBuf,
+    /// In the order of paths.
+    pub(crate) changes: Vec<Change>,
+    /// How many files are as they should be already.
+    pub(crate) unchanged: usize,
+    /// Files that were generated once and are their user's now.
+    pub(crate) kept: Vec<PathBuf>,
+}
+
+/// One file that is not as it should be.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: ChangeKind,
+}
+
+/// What is wrong with a file.
+#[derive(Debug)]
+pub(crate) enum ChangeKind {
+    Missing {
+        text: String,
+    },
+    Differs {
+        text: String,
+        /// The first line that differs, counted from 1.
+        line: usize,
+        found: String,
+        expected: String,
+    },
+    /// It has the marker, and nothing generates it.
+    LeftOver,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.kind {
+            ChangeKind::Missing { .. } => write!(f, "missing: {path}"),
+            ChangeKind::Differs {
+                line,
+                found,
+                expected,
+                ..
+            } => write!(f, "differs: {path}:{line} is `{found}`, not `{expected}`"),
+            ChangeKind::LeftOver => write!(f, "left over: {path}"),
+        }
+    }
+}
+
+impl Plan {
+    /// Compares `files`, text by path below `root`, with what is there. What is left over is looked for below `tree`, a folder
+    /// in `root`.
+    pub(crate) fn new(
+        root: &Path,
+        files: &BTreeMap<String, String>,
+        tree: &str,
+    ) -> Result<Self, OutputError> {
+        expect_folder_or_nothing(root)?;
+        let mut plan = Self {
+            root: root.to_owned(),
+            changes: Vec::new(),
+            unchanged: 0,
+            kept: Vec::new(),
+        };
+        let mut foreign = Vec::new();
+        for (name, text) in files {
+            let path = root.join(name);
+            let Some(present) = read(&path)? else {
+                let kind = ChangeKind::Missing { text: text.clone() };
+                plan.changes.push(Change { path, kind });
+                continue;
+            };
+            if present == text.as_bytes() {
+                plan.unchanged += 1;
+            } else if is_marked(&first_line(&present)) {
+                let kind = differs(&present, text);
+                plan.changes.push(Change { path, kind });
+            } else if name == MANIFEST {
+                plan.kept.push(path);
+            } else {
+                foreign.push(path);
+            }
+        }
+        if !foreign.is_empty() {
+            return Err(OutputError::Foreign { paths: foreign });
+        }
+        let left_over = sweep::marked(&root.join(tree))?.into_iter();
+        let left_over = left_over.filter(|path| !files.keys().any(|name| root.join(name) == *path));
+        plan.changes.extend(left_over.map(|path| Change {
+            path,
+            kind: ChangeKind::LeftOver,
+        }));
+        plan.changes.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(plan)
+    }
+}
+
+fn expect_folder_or_nothing(root: &Path) -> Result<(), OutputError> {
+    match std::fs::metadata(root) {
+        Ok(found) if !found.is_dir() => Err(OutputError::InTheWay {
+            path: root.to_owned(),
+            found: "a file",
+            wanted: "a folder",
+        }),
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(OutputError::Read {
+            path: root.to_owned(),
+            source,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The content of a file, if it is there.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, OutputError> {
+    match std::fs::read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(OutputError::InTheWay {
+            path: path.parent().unwrap_or(path).to_owned(),
+            found: "a file",
+            wanted: "a folder",
+        }),
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => Err(OutputError::InTheWay {
+            path: path.to_owned(),
+            found: "a folder",
+            wanted: "a file",
+        }),
+        Err(source) => Err(OutputError::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn first_line(content: &[u8]) -> String {
+    let line = content.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line).into_owned()
+}
+
+/// Where two texts begin to differ.
+fn differs(found: &[u8], text: &str) -> ChangeKind {
+    let found = String::from_utf8_lossy(found);
+    let same = found
+        .lines()
+        .zip(text.lines())
+        .take_while(|(one, other)| one == other)
+        .count();
+    let line = |text: &str| text.lines().nth(same).unwrap_or("the end").trim().to_owned();
+    ChangeKind::Differs {
+        line: same + 1,
+        found: line(&found),
+        expected: line(text),
+        text: text.to_owned(),
+    }
+}

@@ -1,0 +1,207 @@
+//! What generated code was made from, as a text that stays beside it, and what has changed since.
+//!
+//! The code itself cannot tell: a type may be somebody's own, and an optional field looks the same whether the schema or its
+//! default made it so. A text of one line per field also shows in a review what a new release of a definition changes.
+
+mod drift;
+
+use super::definition::{Definition, Scope};
+use super::shape::{Presence, Shape, ShapeField, shape};
+use super::types::{SchemaError, SchemaProblem};
+
+pub use self::drift::Drift;
+
+/// The form of the text. A program that meets another one says so.
+const FORMAT: &str = "format 1";
+
+/// The definitions that code was made from, sorted by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// One for each definition.
+    pub definitions: Vec<RecordedDefinition>,
+}
+
+/// One definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedDefinition {
+    /// Its name: `foos.example.com`.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Whether its objects are in namespaces.
+    pub scope: Scope,
+    /// Its served versions, in the order of the definition.
+    pub versions: Vec<RecordedVersion>,
+}
+
+/// One served version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedVersion {
+    /// Its name: `v1`.
+    pub name: String,
+    /// Its fields.
+    pub shape: Shape,
+}
+
+/// Why a text is not a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} cannot be understood: `{text}`; generate the code anew")]
+pub struct RecordError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What it says.
+    pub text: String,
+}
+
+impl Record {
+    /// What is recorded of a definition. A version without a schema has no fields.
+    ///
+    /// # Errors
+    /// If a schema cannot be followed.
+    pub fn of(definition: &Definition) -> Result<RecordedDefinition, SchemaError> {
+        let served = definition.versions.iter().filter(|version| version.served);
+        let versions = served.map(|version| {
+            let shape = match shape(definition, version) {
+                Err(error) if *error.problem == SchemaProblem::NoSchema => Shape::default(),
+                shape => shape?,
+            };
+            Ok(RecordedVersion {
+                name: version.name.clone(),
+                shape,
+            })
+        });
+        Ok(RecordedDefinition {
+            name: definition.name(),
+            kind: definition.kind.clone(),
+            scope: definition.scope,
+            versions: versions.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The text, below a first line.
+    #[must_use]
+    pub fn render(&self, first_line: &str) -> String {
+        let mut text = format!("{first_line}{FORMAT}\n");
+        for definition in &self.definitions {
+            let RecordedDefinition {
+                name, kind, scope, ..
+            } = definition;
+            text += &format!("\ndefinition {name} {kind} {}\n", scope_name(*scope));
+            for version in &definition.versions {
+                text += &format!("version {}\n", version.name);
+                for field in &version.shape.fields {
+                    let (path, type_) = (escape(&field.path), escape(&field.type_));
+                    text += &format!("\t{path}\t{}\t{type_}\n", presence_name(field.presence));
+                }
+            }
+        }
+        text
+    }
+
+    /// Reads what [`render`](Self::render) has written.
+    ///
+    /// # Errors
+    /// If a line is not of that form.
+    pub fn parse(text: &str) -> Result<Self, RecordError> {
+        let mut record = Self::default();
+        let mut lines = text.lines().enumerate();
+        let is_known = lines.by_ref().find(|(_, line)| !line.starts_with('#'));
+        if is_known.is_none_or(|(_, line)| line != FORMAT) {
+            return Err(RecordError {
+                line: is_known.map_or(1, |(index, _)| index + 1),
+                text: is_known.map_or("", |(_, line)| line).to_owned(),
+            });
+        }
+        for (index, line) in lines {
+            record.add(line).ok_or_else(|| RecordError {
+                line: index + 1,
+                text: line.to_owned(),
+            })?;
+        }
+        Ok(record)
+    }
+
+    fn add(&mut self, line: &str) -> Option<()> {
+        if line.is_empty() {
+            return Some(());
+        }
+        if let Some(field) = line.strip_prefix('\t') {
+            let [path, presence, type_] = field.split('\t').collect::<Vec<_>>().try_into().ok()?;
+            let version = self.definitions.last_mut()?.versions.last_mut()?;
+            version.shape.fields.push(ShapeField {
+                path: unescape(path),
+                presence: parse_presence(presence)?,
+                type_: unescape(type_),
+            });
+            return Some(());
+        }
+        match line.split(' ').collect::<Vec<_>>().as_slice() {
+            ["definition", name, kind, scope] => self.definitions.push(RecordedDefinition {
+                name: (*name).to_owned(),
+                kind: (*kind).to_owned(),
+                scope: parse_scope(scope)?,
+                versions: Vec::new(),
+            }),
+            ["version", name] => self.definitions.last_mut()?.versions.push(RecordedVersion {
+                name: (*name).to_owned(),
+                shape: Shape::default(),
+            }),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Namespaced => "Namespaced",
+        Scope::Cluster => "Cluster",
+    }
+}
+
+fn parse_scope(name: &str) -> Option<Scope> {
+    [Scope::Namespaced, Scope::Cluster]
+        .into_iter()
+        .find(|&scope| scope_name(scope) == name)
+}
+
+fn presence_name(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Required => "required",
+        Presence::Optional => "optional",
+    }
+}
+
+fn parse_presence(name: &str) -> Option<Presence> {
+    [Presence::Required, Presence::Optional]
+        .into_iter()
+        .find(|&presence| presence_name(presence) == name)
+}
+
+/// A field may have any name that JSON can write; a line and a tab keep their meaning here.
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('\t', "\\t")
+        .replace('\n', "\\n")
+        .replace('\r', "\\r")
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        plain.push(match char {
+            '\\' => match chars.next() {
+                Some('t') => '\t',
+                Some('n') => '\n',
+                Some('r') => '\r',
+                other => other.unwrap_or('\\'),
+            },
+            other => other,
+        });
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests;

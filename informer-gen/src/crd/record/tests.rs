@@ -1,0 +1,126 @@
+//! Records are read as they were written, and say what has changed.
+
+use super::*;
+
+fn field(path: &str, presence: Presence, type_: &str) -> ShapeField {
+    ShapeField {
+        path: path.to_owned(),
+        presence,
+        type_: type_.to_owned(),
+    }
+}
+
+fn record() -> Record {
+    let fields = vec![
+        field("spec", Presence::Optional, "object"),
+        field("spec.a\tb\\n", Presence::Optional, "one of \"A\\n\", \"B\""),
+        field("spec.size", Presence::Required, "int32"),
+    ];
+    Record {
+        definitions: vec![RecordedDefinition {
+            name: "foos.example.com".to_owned(),
+            kind: "Foo".to_owned(),
+            scope: Scope::Namespaced,
+            versions: vec![RecordedVersion {
+                name: "v1".to_owned(),
+                shape: Shape { fields },
+            }],
+        }],
+    }
+}
+
+/// What is said after `change` was made to the definition.
+fn check_drift(change: impl FnOnce(&mut RecordedDefinition), expected: &[&str]) {
+    let before = record();
+    let mut now = record();
+    change(&mut now.definitions[0]);
+    let drift: Vec<String> = before.drift(&now).iter().map(Drift::to_string).collect();
+    assert_eq!(drift, expected);
+}
+
+#[test]
+fn a_record_is_read_as_it_was_written() {
+    let text = record().render("# first line\n");
+    assert_eq!(Record::parse(&text), Ok(record()), "{text}");
+}
+
+#[test]
+fn a_text_of_another_form_is_an_error_with_its_line() {
+    let check = |text: &str, line: usize| {
+        let error = Record::parse(text).expect_err(text);
+        assert_eq!(error.line, line, "{text}: {error}");
+    };
+    check("", 1);
+    check("# x\nformat 2\n", 2);
+    check("# x\nformat 1\nversion v1\n", 3);
+    check("# x\nformat 1\n\ndefinition a B Everywhere\n", 4);
+    check(
+        "# x\nformat 1\ndefinition a B Cluster\nversion v1\n\ta\tmaybe\tb\n",
+        5,
+    );
+}
+
+#[test]
+fn nothing_is_said_where_nothing_has_changed() {
+    check_drift(|_| {}, &[]);
+}
+
+#[test]
+fn each_change_of_a_field_is_said() {
+    check_drift(
+        |definition| {
+            let fields = &mut definition.versions[0].shape.fields;
+            fields[2] = field("spec.size", Presence::Optional, "int64");
+            fields.push(field("spec.zone", Presence::Required, "string"));
+            fields.remove(1);
+        },
+        &[
+            "foos.example.com v1: `spec.a\tb\\n` was removed",
+            "foos.example.com v1: `spec.size` is int64, it was int32",
+            "foos.example.com v1: `spec.size` is optional now",
+            "foos.example.com v1: `spec.zone` was added (string, required)",
+        ],
+    );
+}
+
+#[test]
+fn an_object_that_has_come_or_gone_is_said_once() {
+    check_drift(
+        |definition| {
+            let fields = &mut definition.versions[0].shape.fields;
+            fields.clear();
+            fields.push(field("status", Presence::Optional, "object"));
+            fields.push(field("status.phase", Presence::Optional, "string"));
+            fields.push(field("statuses[].a", Presence::Optional, "string"));
+        },
+        &[
+            "foos.example.com v1: `spec` was removed",
+            "foos.example.com v1: `status` was added (object, optional)",
+            "foos.example.com v1: `statuses[].a` was added (string, optional)",
+        ],
+    );
+}
+
+#[test]
+fn a_change_of_scope_kind_or_versions_is_said() {
+    check_drift(
+        |definition| {
+            definition.scope = Scope::Cluster;
+            definition.kind = "Fool".to_owned();
+            definition.versions[0].name = "v2".to_owned();
+        },
+        &[
+            "foos.example.com: the kind is Fool, it was Foo",
+            "foos.example.com: the scope is Cluster, it was Namespaced",
+            "foos.example.com v1: no longer served",
+            "foos.example.com v2: served, and there is no code for it",
+        ],
+    );
+    check_drift(
+        |definition| definition.name = "bars.example.com".to_owned(),
+        &[
+            "bars.example.com: there is no code for this definition",
+            "foos.example.com: the definition is gone",
+        ],
+    );
+}

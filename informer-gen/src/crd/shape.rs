@@ -1,0 +1,187 @@
+//! What is generated, as a flat list, so that two schemas can be compared field by field.
+
+use super::definition::{Definition, Version};
+use super::types::model::{self, Basic, Enum, Item, Model, Struct, Type};
+use super::types::{self, SchemaError};
+
+/// The fields of a kind in one version, sorted by path.
+///
+/// Two shapes are equal exactly when the types generated for them read and write the same objects in the same fields;
+/// descriptions and rules about values do not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Every field below `metadata`'s neighbours, sorted by path.
+    pub fields: Vec<ShapeField>,
+}
+
+/// One field of a [`Shape`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShapeField {
+    /// Where it is in an object: `spec.template.containers[].image`, `spec.labels{}.name` below the values of a map, and
+    /// `spec.*` for properties that the schema does not name and wants kept.
+    pub path: String,
+    /// Its type as people would say it: `string`, `int32`, `array of object`, `one of "A", "B"`.
+    pub type_: String,
+    /// Whether an object can be without it.
+    pub presence: Presence,
+}
+
+/// Whether an object can be without a field. Null is a matter of the type: `string or null`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Presence {
+    /// It is always there.
+    Required,
+    /// It may be missing.
+    Optional,
+}
+
+/// The shape of the types that [`types`](types::types) would generate.
+///
+/// # Errors
+///
+/// The same as those of [`types`](types::types).
+pub fn shape(definition: &Definition, version: &Version) -> Result<Shape, SchemaError> {
+    let model = types::model(definition, version)?;
+    let mut shape = Shape::default();
+    add_struct(&mut shape, &model, &model.root, "");
+    shape.fields.sort();
+    Ok(shape)
+}
+
+fn add_struct(shape: &mut Shape, model: &Model, item: &Struct, path: &str) {
+    let dot = if path.is_empty() { "" } else { "." };
+    for field in &item.fields {
+        let path = format!("{path}{dot}{}", field.json);
+        let type_ = spoken(model, &field.type_);
+        let (presence, type_) = match field.presence {
+            model::Presence::Always | model::Presence::UnlessNull => (Presence::Required, type_),
+            model::Presence::Optional => (Presence::Optional, type_),
+            model::Presence::Nullable => (Presence::Required, type_ + OR_NULL),
+            model::Presence::OptionalNullable => (Presence::Optional, type_ + OR_NULL),
+        };
+        shape.fields.push(ShapeField {
+            path: path.clone(),
+            type_,
+            presence,
+        });
+        add_below(shape, model, &field.type_, &path);
+    }
+    if item.rest.is_some() {
+        shape.fields.push(ShapeField {
+            path: format!("{path}{dot}*"),
+            type_: "any value".to_owned(),
+            presence: Presence::Optional,
+        });
+    }
+}
+
+fn add_below(shape: &mut Shape, model: &Model, type_: &Type, path: &str) {
+    match type_ {
+        Type::Array(element) => add_below(shape, model, element, &format!("{path}[]")),
+        Type::Map(value) => add_below(shape, model, value, &format!("{path}{{}}")),
+        Type::Nullable(value) => add_below(shape, model, value, path),
+        Type::Item(place) => {
+            if let Some(Item::Struct(item)) = model.items.get(*place) {
+                add_struct(shape, model, item, path);
+            }
+        }
+        Type::Basic(_) => {}
+    }
+}
+
+/// What is said of a value that may be null.
+const OR_NULL: &str = " or null";
+
+/// A type in words.
+fn spoken(model: &Model, type_: &Type) -> String {
+    match type_ {
+        Type::Basic(basic) => spoken_basic(*basic).to_owned(),
+        Type::Array(element) => format!("array of {}", spoken(model, element)),
+        Type::Map(value) => format!("map of {}", spoken(model, value)),
+        Type::Nullable(value) => spoken(model, value) + OR_NULL,
+        Type::Item(place) => match model.items.get(*place) {
+            Some(Item::Enum(Enum { variants, .. })) => {
+                let values = variants.iter().map(|variant| format!("{:?}", variant.value));
+                format!("one of {}", values.collect::<Vec<_>>().join(", "))
+            }
+            _ => "object".to_owned(),
+        },
+    }
+}
+
+fn spoken_basic(basic: Basic) -> &'static str {
+    match basic {
+        Basic::Bool => "boolean",
+        Basic::I32 => "int32",
+        Basic::I64 => "int64",
+        Basic::F32 => "float",
+        Basic::F64 => "double",
+        Basic::String => "string",
+        Basic::ByteString => "bytes",
+        Basic::Time => "time",
+        Basic::MicroTime => "time in microseconds",
+        Basic::IntOrString => "integer or string",
+        Basic::Quantity => "quantity",
+        Basic::Value => "any value",
+        Basic::Condition => "condition",
+        Basic::ObjectMeta => "metadata",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn definition(schema: Value) -> Definition {
+        let version =
+            json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+        let names = json!({ "kind": "Foo", "plural": "foos" });
+        let spec =
+            json!({ "group": "example.com", "names": names, "scope": "Cluster", "versions": [version] });
+        serde_json::from_value(json!({ "spec": spec })).unwrap()
+    }
+
+    fn lines(schema: Value) -> Vec<String> {
+        let definition = definition(schema);
+        let shape = shape(&definition, &definition.versions[0]).unwrap();
+        let line = |field: &ShapeField| format!("{}: {} ({:?})", field.path, field.type_, field.presence);
+        shape.fields.iter().map(line).collect()
+    }
+
+    #[test]
+    fn every_field_has_a_line_whatever_it_is_inside_of() {
+        let port = json!({ "type": "object", "required": ["number"], "properties": { "number": { "type": "integer", "format": "int32" } } });
+        let schema = json!({ "type": "object", "required": ["spec"], "properties": { "metadata": { "type": "object" }, "spec": {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {
+                "ports": { "type": "array", "items": port },
+                "byName": { "type": "object", "additionalProperties": port },
+                "mode": { "type": "string", "enum": ["A", ""] },
+                "maybe": { "type": "string", "nullable": true, "default": "x" },
+            }
+        } } });
+        assert_eq!(
+            lines(schema),
+            [
+                "spec: object (Required)",
+                "spec.*: any value (Optional)",
+                "spec.byName: map of object (Optional)",
+                "spec.byName{}.number: int32 (Required)",
+                "spec.maybe: string or null (Optional)",
+                "spec.mode: one of \"A\", \"\" (Optional)",
+                "spec.ports: array of object (Optional)",
+                "spec.ports[].number: int32 (Required)",
+            ]
+        );
+    }
+
+    #[test]
+    fn words_for_people_and_rules_about_values_do_not_count() {
+        let one = json!({ "type": "object", "properties": { "size": { "type": "integer", "minimum": 1, "description": "a" } } });
+        let other = json!({ "type": "object", "properties": { "size": { "type": "integer", "maximum": 9, "format": "int64" } } });
+        assert_eq!(lines(one), lines(other));
+    }
+}

@@ -1,0 +1,250 @@
+//! Definitions as generated code wants them: groups of versions of kinds, every name decided and unique.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{TreeError, Types, names};
+use crate::crd::definition::{self, Definition, Scope};
+use crate::crd::read::Found;
+use crate::crd::types::{type_name, types};
+
+/// One group: a module, and an accessor of the factory.
+pub(super) struct Group<'a> {
+    /// `example.com`.
+    pub(super) name: &'a str,
+    /// `example_com`, also the accessor.
+    pub(super) module: String,
+    /// `ExampleCom`.
+    pub(super) type_name: String,
+    pub(super) versions: Vec<Version<'a>>,
+}
+
+/// One version of a group: a module, and an accessor of the group.
+pub(super) struct Version<'a> {
+    /// `example.com/v1`.
+    pub(super) api_version: String,
+    /// `v1`, also the accessor.
+    pub(super) module: String,
+    /// `V1`.
+    pub(super) type_name: String,
+    pub(super) kinds: Vec<Kind<'a>>,
+}
+
+/// One kind in one version.
+pub(super) struct Kind<'a> {
+    pub(super) definition: &'a Definition,
+    /// The name of its type, of which those of the aliases are made.
+    pub(super) type_name: String,
+    /// The module of its types.
+    pub(super) module: String,
+    /// `foos`.
+    pub(super) accessor: String,
+    pub(super) types: KindTypes,
+}
+
+/// Where the types of a kind are.
+pub(super) enum KindTypes {
+    Generated {
+        text: String,
+        count: usize,
+        /// Whether the text needs this crate.
+        needs_serde_json: bool,
+    },
+    /// The path of the type.
+    Existing(String),
+}
+
+impl Kind<'_> {
+    pub(super) fn is_namespaced(&self) -> bool {
+        self.definition.scope == Scope::Namespaced
+    }
+
+    /// `FooInformer`, `FooLister` and so on.
+    pub(super) fn alias(&self, ending: &str) -> String {
+        format!("{}{ending}", self.type_name)
+    }
+
+    /// What the type is called where the aliases are.
+    pub(super) fn path(&self) -> &str {
+        match &self.types {
+            KindTypes::Generated { .. } => &self.type_name,
+            KindTypes::Existing(path) => path,
+        }
+    }
+
+    /// Everything that is declared beside the kinds of the same version.
+    fn names(&self) -> Vec<String> {
+        let mut names = vec![self.alias("Informer"), self.alias("Lister")];
+        if self.is_namespaced() {
+            names.extend([self.alias("NamespaceLister"), self.alias("ListerExt")]);
+        }
+        if let KindTypes::Generated { .. } = self.types {
+            names.extend([self.type_name.clone(), self.module.clone()]);
+        }
+        names
+    }
+}
+
+/// Decides every name, and makes the types.
+pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a>>, TreeError> {
+    let mut groups: BTreeMap<&str, BTreeMap<&str, Vec<Kind<'a>>>> = BTreeMap::new();
+    for one in found {
+        let definition = &one.definition;
+        let mut served = definition
+            .versions
+            .iter()
+            .filter(|version| version.served)
+            .peekable();
+        if served.peek().is_none() {
+            return Err(TreeError::NoServedVersion {
+                place: Box::new(one.place.clone()),
+                name: definition.name(),
+            });
+        }
+        for version in served {
+            let versions = groups.entry(&definition.group).or_default();
+            let kinds = versions.entry(&version.name).or_default();
+            kinds.push(kind(one, version, types)?);
+        }
+    }
+    let groups: Vec<Group<'a>> = groups
+        .into_iter()
+        .map(|(name, versions)| group(name, versions))
+        .collect::<Result<_, _>>()?;
+    let mut owners = Owners::new("the module of a group");
+    owners.claim("prelude", "the prelude")?;
+    owners.claim("lib", "the root of the crate")?;
+    for group in &groups {
+        owners.claim(&group.module, &format!("the group {}", group.name))?;
+    }
+    Ok(groups)
+}
+
+fn group<'a>(name: &'a str, versions: BTreeMap<&str, Vec<Kind<'a>>>) -> Result<Group<'a>, TreeError> {
+    let module = names::group_module(name);
+    let type_name = names::type_name(&module);
+    let versions: Vec<Version<'a>> = versions
+        .into_iter()
+        .map(|(version, kinds)| self::version(name, version, kinds))
+        .collect::<Result<_, _>>()?;
+    let mut owners = Owners::new("the module of a version");
+    for version in &versions {
+        owners.claim(&version.module, &version.api_version)?;
+    }
+    Ok(Group {
+        name,
+        module,
+        type_name,
+        versions,
+    })
+}
+
+fn version<'a>(group: &str, name: &str, kinds: Vec<Kind<'a>>) -> Result<Version<'a>, TreeError> {
+    let module = names::module(name);
+    let type_name = names::type_name(&module);
+    let api_version = format!("{group}/{name}");
+    let mut accessors = Owners::new("an accessor");
+    let mut items = Owners::new("a type or module");
+    items.claim(&type_name, &api_version)?;
+    for kind in &kinds {
+        let owner = format!("{api_version} {}", kind.definition.kind);
+        accessors.claim(&kind.accessor, &owner)?;
+        for name in kind.names() {
+            items.claim(&name, &owner)?;
+        }
+    }
+    Ok(Version {
+        api_version,
+        module,
+        type_name,
+        kinds,
+    })
+}
+
+fn kind<'a>(found: &'a Found, version: &definition::Version, types: &Types) -> Result<Kind<'a>, TreeError> {
+    let definition = &found.definition;
+    let type_name = type_name(&definition.kind).ok_or_else(|| TreeError::KindName {
+        place: Box::new(found.place.clone()),
+        name: definition.name(),
+        kind: definition.kind.clone(),
+    })?;
+    let types = match types {
+        Types::Generated => generated(found, version)?,
+        Types::Existing(path) => KindTypes::Existing(existing(path, definition, version, &type_name)?),
+    };
+    Ok(Kind {
+        definition,
+        module: names::kind_module(&definition.kind, &type_name),
+        accessor: names::accessor(&definition.kind, &definition.plural),
+        type_name,
+        types,
+    })
+}
+
+fn generated(found: &Found, version: &definition::Version) -> Result<KindTypes, TreeError> {
+    let text = types(&found.definition, version).map_err(|problem| TreeError::Schema {
+        place: Box::new(found.place.clone()),
+        problem,
+    })?;
+    let file = syn::parse_file(&text).map_err(|source| TreeError::Syntax {
+        path: format!("{} {}", found.definition.name(), version.name),
+        source,
+    })?;
+    let is_type = |item: &&syn::Item| matches!(item, syn::Item::Struct(_) | syn::Item::Enum(_));
+    Ok(KindTypes::Generated {
+        count: file.items.iter().filter(is_type).count(),
+        needs_serde_json: text.contains("serde_json::"),
+        text,
+    })
+}
+
+/// The path of a type that is there already.
+fn existing(
+    path: &str,
+    definition: &Definition,
+    version: &definition::Version,
+    type_name: &str,
+) -> Result<String, TreeError> {
+    let filled = path
+        .replace("{group}", &names::group_module(&definition.group))
+        .replace("{version}", &names::module(&version.name));
+    let filled = format!("{}::{type_name}", filled.trim_end_matches("::"));
+    let bad = || TreeError::TypesPath {
+        path: path.to_owned(),
+    };
+    let parsed = syn::parse_str::<syn::Path>(&filled).map_err(|_| bad())?;
+    let first = parsed.segments.first().ok_or_else(bad)?;
+    let is_relative = parsed.leading_colon.is_none() && (first.ident == "self" || first.ident == "super");
+    let is_plain = parsed.segments.iter().all(|segment| segment.arguments.is_none());
+    match is_relative || !is_plain {
+        true => Err(bad()),
+        false => Ok(filled),
+    }
+}
+
+/// Who has which name in one place.
+struct Owners {
+    what: &'static str,
+    owners: HashMap<String, String>,
+}
+
+impl Owners {
+    fn new(what: &'static str) -> Self {
+        Self {
+            what,
+            owners: HashMap::new(),
+        }
+    }
+
+    fn claim(&mut self, name: &str, owner: &str) -> Result<(), TreeError> {
+        // File systems without a difference between capitals and small letters hold modules only, which have no capitals.
+        match self.owners.insert(name.to_owned(), owner.to_owned()) {
+            None => Ok(()),
+            Some(other) => Err(TreeError::Clash {
+                what: self.what,
+                clash: name.to_owned(),
+                one: other,
+                other: owner.to_owned(),
+            }),
+        }
+    }
+}

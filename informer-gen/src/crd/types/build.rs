@@ -1,0 +1,374 @@
+//! From a schema to the types for it.
+
+use serde_json::Value;
+
+use super::docs;
+use super::error::SchemaProblem;
+use super::known;
+use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type, Variant};
+use super::names::{self, Names};
+use crate::crd::definition::{Definition, Schema, StatusSubresource, Subschema, Version};
+
+/// The most levels a schema may have. Real ones have up to 20 or so: a pod template inside a list inside a spec.
+pub(super) const MAX_DEPTH: usize = 64;
+/// The most fields, elements and values a schema may have. A whole pod template has about 1,500.
+pub(super) const MAX_NODES: usize = 50_000;
+
+/// Properties of every object, which the API server itself describes.
+const OBJECT_PROPERTIES: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// The types for a version.
+pub(super) fn build(definition: &Definition, version: &Version) -> Result<Model, SchemaProblem> {
+    let schema = version.schema.as_ref().ok_or(SchemaProblem::NoSchema)?;
+    let kind_name = || SchemaProblem::KindName {
+        kind: definition.kind.clone(),
+    };
+    let name = names::kind(&definition.kind).ok_or_else(kind_name)?;
+    if let Some(found) = schema.type_.as_deref().filter(|found| *found != "object") {
+        return Err(SchemaProblem::NotAnObject {
+            found: found.to_owned(),
+        });
+    }
+    let mut builder = Builder::new(&name);
+    let mut root = builder.structure(schema, name, &mut Path::default(), Members::Root)?;
+    if version.status == StatusSubresource::Present {
+        // An object is created without its status, whatever the schema requires.
+        let status = root.fields.iter_mut().filter(|field| field.json == "status");
+        status.for_each(|field| field.presence = Presence::Optional);
+    }
+    let items = builder.items.into_iter().flatten().collect();
+    Ok(Model { root, items })
+}
+
+/// Where the walk is: `spec.containers[].image`.
+#[derive(Default)]
+struct Path {
+    text: String,
+    depth: usize,
+}
+
+impl Path {
+    /// Goes one level down for the time of a call.
+    fn below<T>(
+        &mut self,
+        step: &str,
+        visit: impl FnOnce(&mut Self) -> Result<T, SchemaProblem>,
+    ) -> Result<T, SchemaProblem> {
+        let length = self.text.len();
+        self.text.push_str(step);
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(SchemaProblem::TooDeep {
+                path: self.text.clone(),
+                limit: MAX_DEPTH,
+            });
+        }
+        let result = visit(self);
+        self.depth -= 1;
+        self.text.truncate(length);
+        result
+    }
+
+    fn property<T>(
+        &mut self,
+        name: &str,
+        visit: impl FnOnce(&mut Self) -> Result<T, SchemaProblem>,
+    ) -> Result<T, SchemaProblem> {
+        let dot = if self.text.is_empty() { "" } else { "." };
+        self.below(&format!("{dot}{name}"), visit)
+    }
+}
+
+/// Which properties of an object the server adds or knows itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Members {
+    /// None.
+    Own,
+    /// An object inside another one: three more properties.
+    Embedded,
+    /// The object itself: the same three, which the generated code has apart from the others.
+    Root,
+}
+
+struct Builder {
+    /// A place is taken before what is below it is known, so that types come in the order of the walk.
+    items: Vec<Option<Item>>,
+    types: Names,
+    nodes: usize,
+}
+
+impl Builder {
+    fn new(root: &str) -> Self {
+        let mut types = Names::default();
+        types.reserve(root);
+        // What stands beside the types in a generated tree.
+        for alias in [
+            "Informer",
+            "Lister",
+            "NamespaceLister",
+            "FactoryExt",
+            "ListerExt",
+            "Indexes",
+        ] {
+            types.reserve(&format!("{root}{alias}"));
+        }
+        Self {
+            items: Vec::new(),
+            types,
+            nodes: 0,
+        }
+    }
+
+    /// The type of a value. `name` is that of the type to be generated, should one be needed.
+    fn value(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(SchemaProblem::TooLarge {
+                path: path.text.clone(),
+                limit: MAX_NODES,
+            });
+        }
+        if let Some(reference) = &schema.reference {
+            return Err(SchemaProblem::Reference {
+                path: path.text.clone(),
+                reference: reference.clone(),
+            });
+        }
+        if known::is_int_or_string(schema) {
+            return Ok(Type::Basic(known::int_or_string(schema)));
+        }
+        match schema.type_.as_deref() {
+            Some("object") => self.object(schema, name, path),
+            Some("array") => self.array(schema, name, path),
+            Some("string") => Ok(self.string(schema, name, path)),
+            Some("integer") => Ok(Type::Basic(known::integer(schema))),
+            Some("number") => Ok(Type::Basic(known::number(schema))),
+            Some("boolean") => Ok(Type::Basic(Basic::Bool)),
+            Some(found) => Err(SchemaProblem::UnknownType {
+                path: path.text.clone(),
+                found: found.to_owned(),
+            }),
+            None if schema.preserve_unknown_fields || schema.embedded_resource => {
+                self.object(schema, name, path)
+            }
+            None => Err(SchemaProblem::NoType {
+                path: path.text.clone(),
+            }),
+        }
+    }
+
+    /// The type of something inside an array or a map, where null is a value of its own.
+    fn element(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
+        let type_ = self.value(schema, name, path)?;
+        if schema.nullable && !type_.holds_null() {
+            Ok(Type::Nullable(Box::new(type_)))
+        } else {
+            Ok(type_)
+        }
+    }
+
+    fn array(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
+        let items = match &schema.items {
+            Some(Subschema::Schema(items)) => items,
+            None if schema.preserve_unknown_fields => {
+                return Ok(Type::Array(Box::new(Type::Basic(Basic::Value))));
+            }
+            _ => {
+                return Err(SchemaProblem::NoItems {
+                    path: path.text.clone(),
+                });
+            }
+        };
+        if known::is_condition(items) {
+            return Ok(Type::Array(Box::new(Type::Basic(Basic::Condition))));
+        }
+        let element = path.below("[]", |path| self.element(items, name, path))?;
+        Ok(Type::Array(Box::new(element)))
+    }
+
+    fn string(&mut self, schema: &Schema, name: &str, path: &Path) -> Type {
+        let values: Vec<&str> = schema.values.iter().filter_map(Value::as_str).collect();
+        let others = schema.values.iter().filter(|value| !value.is_string());
+        if values.is_empty() || others.into_iter().any(|value| !value.is_null()) {
+            return Type::Basic(known::string(schema));
+        }
+        let place = self.take_place();
+        let name = self.types.give(name, "");
+        self.put(place, Item::Enum(enumeration(&values, name, &path.text)))
+    }
+
+    fn object(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
+        let anything = Type::Basic(Basic::Value);
+        let has_own =
+            |name: &&String| !(schema.embedded_resource && OBJECT_PROPERTIES.contains(&name.as_str()));
+        if schema.properties.keys().any(|name| has_own(&name)) {
+            if matches!(
+                schema.additional_properties,
+                Some(Subschema::Schema(_) | Subschema::Any(true))
+            ) {
+                return Err(SchemaProblem::PropertiesOfAMap {
+                    path: path.text.clone(),
+                });
+            }
+            let place = self.take_place();
+            let name = self.types.give(name, "");
+            let members = if schema.embedded_resource {
+                Members::Embedded
+            } else {
+                Members::Own
+            };
+            let structure = self.structure(schema, name, path, members)?;
+            return Ok(self.put(place, Item::Struct(structure)));
+        }
+        match &schema.additional_properties {
+            Some(Subschema::Schema(values)) => {
+                let values = path.below("{}", |path| self.element(values, name, path))?;
+                Ok(Type::Map(Box::new(values)))
+            }
+            _ if schema.preserve_unknown_fields || schema.embedded_resource => Ok(anything),
+            // Without a word about what is in it, the server keeps nothing or everything: a map has room for both.
+            _ => Ok(Type::Map(Box::new(anything))),
+        }
+    }
+
+    fn structure(
+        &mut self,
+        schema: &Schema,
+        name: String,
+        path: &mut Path,
+        members: Members,
+    ) -> Result<Struct, SchemaProblem> {
+        let mut properties: Vec<(&str, Option<&Schema>)> = Vec::new();
+        if members == Members::Embedded {
+            properties.extend(OBJECT_PROPERTIES.map(|name| (name, None)));
+        }
+        let own = schema
+            .properties
+            .iter()
+            .filter(|(name, _)| members == Members::Own || !OBJECT_PROPERTIES.contains(&name.as_str()));
+        properties.extend(own.map(|(name, schema)| (name.as_str(), Some(schema))));
+
+        let mut names = Names::default();
+        if members == Members::Root {
+            names.reserve("metadata");
+        }
+        let mut rust_names = field_names(&mut names, properties.iter().map(|(json, _)| *json));
+        let mut fields = Vec::with_capacity(properties.len());
+        for (json, property) in properties {
+            let rust_name = rust_names.remove(json).unwrap_or_default();
+            let Some(property) = property else {
+                fields.push(embedded_field(json, rust_name));
+                continue;
+            };
+            let type_name = format!("{name}{}", names::segment(json));
+            let type_ = path.property(json, |path| self.value(property, &type_name, path))?;
+            let is_required = schema.required.iter().any(|required| required == json);
+            fields.push(Field {
+                json: json.to_owned(),
+                name: rust_name,
+                docs: field_docs(json, property),
+                presence: presence(property, &type_, is_required),
+                type_,
+            });
+        }
+        let rest = schema.preserve_unknown_fields.then(|| names.give("rest", "_"));
+        Ok(Struct {
+            name,
+            path: path.text.clone(),
+            fields,
+            rest,
+        })
+    }
+
+    fn take_place(&mut self) -> usize {
+        self.items.push(None);
+        self.items.len() - 1
+    }
+
+    fn put(&mut self, place: usize, item: Item) -> Type {
+        if let Some(free) = self.items.get_mut(place) {
+            *free = Some(item);
+        }
+        Type::Item(place)
+    }
+}
+
+/// The Rust names of properties. Those that serde's rule maps back by itself choose first.
+fn field_names<'a>(
+    names: &mut Names,
+    properties: impl Iterator<Item = &'a str> + Clone,
+) -> std::collections::BTreeMap<&'a str, String> {
+    let is_plain = |json: &&str| names::camel_case(&names::field(json)).as_deref() == Some(json);
+    let plain = properties.clone().filter(|json| is_plain(json));
+    let others = properties.filter(|json| !is_plain(json));
+    let all = plain.chain(others);
+    all.map(|json| (json, names.give(&names::field(json), "_")))
+        .collect()
+}
+
+/// What the server lets into every embedded object.
+fn embedded_field(json: &str, name: String) -> Field {
+    let (type_, text) = match json {
+        "apiVersion" => (Basic::String, "The group and version of the object inside."),
+        "kind" => (Basic::String, "The kind of the object inside."),
+        _ => (Basic::ObjectMeta, "The metadata of the object inside."),
+    };
+    Field {
+        json: json.to_owned(),
+        name,
+        docs: docs::lines(text),
+        type_: Type::Basic(type_),
+        presence: Presence::Optional,
+    }
+}
+
+/// Whoever writes an object may leave out what is not required and what has a default, so both are optional.
+fn presence(schema: &Schema, type_: &Type, is_required: bool) -> Presence {
+    let has_default = schema.default.as_ref().is_some_and(|default| !default.is_null());
+    match (is_required && !has_default, schema.nullable) {
+        (true, false) if *type_ == Type::Basic(Basic::Value) => Presence::UnlessNull,
+        (true, false) if !type_.has_default() => Presence::Optional,
+        (true, true) if !type_.holds_null() => Presence::Nullable,
+        (true, _) => Presence::Always,
+        (false, true) if has_default || type_.holds_null() => Presence::OptionalNullable,
+        (false, _) => Presence::Optional,
+    }
+}
+
+fn field_docs(json: &str, schema: &Schema) -> Vec<String> {
+    let mut lines = docs::lines(schema.description.as_deref().unwrap_or_default());
+    if lines.is_empty() {
+        // A public item without documentation is an error in some crates.
+        let name = Some(docs::plain(json)).filter(|name| !name.trim().is_empty());
+        let name = name.unwrap_or_else(|| format!("{json:?}"));
+        lines = docs::lines(&format!("`{name}`, which the schema does not describe."));
+    }
+    let default = schema.default.as_ref().filter(|default| !default.is_null());
+    if let Some(default) = default
+        .map(Value::to_string)
+        .filter(|text| docs::is_short_code(text))
+    {
+        lines.push(String::new());
+        lines.push(format!("Left out, the server makes it `{default}`."));
+    }
+    lines
+}
+
+fn enumeration(values: &[&str], name: String, path: &str) -> Enum {
+    let mut names = Names::default();
+    let mut variants: Vec<Variant> = Vec::new();
+    for value in values {
+        if variants.iter().all(|variant| variant.value != *value) {
+            variants.push(Variant {
+                value: (*value).to_owned(),
+                name: names.give(&names::variant(value), ""),
+            });
+        }
+    }
+    Enum {
+        name,
+        path: path.to_owned(),
+        variants,
+        other: names.give("Unrecognized", ""),
+    }
+}

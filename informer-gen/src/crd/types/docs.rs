@@ -1,0 +1,390 @@
+//! Descriptions as documentation: text that nobody wrote for rustdoc, made harmless and still readable.
+//!
+//! Descriptions are Markdown by accident at best. What rustdoc would take for HTML, for a link, or for an example to compile
+//! is escaped; code between backticks, lists and links that are links stay what they are.
+
+/// No line of prose is longer, as far as words allow.
+const WIDTH: usize = 92;
+/// Stands for a space at which a line must not be broken. Control characters are never in the text itself.
+const UNBREAKABLE: char = '\0';
+
+/// The lines of a doc comment, without `///`. Empty if the description is.
+pub(super) fn lines(description: &str) -> Vec<String> {
+    let text = clean(description);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let mut done: Vec<String> = Vec::new();
+    let mut hang = 0;
+    let mut rest = lines.as_slice();
+    while let [line, after @ ..] = rest {
+        rest = after;
+        let is_after_blank = done.last().is_none_or(String::is_empty);
+        if line.is_empty() {
+            if !is_after_blank {
+                done.push(String::new());
+            }
+            hang = 0;
+        } else if let Some((code, after)) = fenced(line, after) {
+            done.extend(code_block(code));
+            rest = after;
+        } else if is_after_blank && indent(line) >= 4 {
+            let count = indented(after);
+            let (code, after) = after.split_at(count);
+            done.extend(code_block(&[&[*line], code].concat()));
+            rest = after;
+        } else {
+            let prose = Prose::new(line, hang);
+            hang = prose.hang;
+            done.extend(prose.wrapped());
+        }
+    }
+    while done.last().is_some_and(String::is_empty) {
+        done.pop();
+    }
+    done
+}
+
+/// A name to be put between backticks.
+pub(super) fn plain(name: &str) -> String {
+    name.chars()
+        .filter(|&letter| letter != '`' && !letter.is_control())
+        .collect()
+}
+
+/// Whether a text can stand between backticks in the line it is in.
+pub(super) fn is_short_code(text: &str) -> bool {
+    text.len() <= 60 && !text.contains(|letter: char| letter == '`' || letter.is_control())
+}
+
+/// One kind of line end, and nothing that a compiler or a terminal would not show as it is.
+fn clean(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let is_direction = |letter| matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .filter(|&letter| !is_direction(letter) && (!letter.is_control() || matches!(letter, '\n' | '\t')))
+        .collect()
+}
+
+/// How far a line is indented; a tab counts as four.
+fn indent(line: &str) -> usize {
+    let blanks = line.chars().take_while(|letter| letter.is_whitespace());
+    blanks.map(|blank| if blank == '\t' { 4 } else { 1 }).sum()
+}
+
+/// How many of the lines go on with indented code.
+fn indented(lines: &[&str]) -> usize {
+    let is_code = |line: &&str| line.is_empty() || indent(line) >= 4;
+    let count = lines.iter().take_while(|line| is_code(line)).count();
+    let blank = lines.iter().take(count).rev().take_while(|line| line.is_empty());
+    count - blank.count()
+}
+
+/// If a line opens a block of code that is closed again: what is in the block, and what comes after it.
+fn fenced<'a, 'b>(line: &str, after: &'a [&'b str]) -> Option<(&'a [&'b str], &'a [&'b str])> {
+    let opening = line.trim_start();
+    let mark = opening
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '`' | '~'))?;
+    let info = opening.trim_start_matches(mark);
+    let length = opening.len() - info.len();
+    if length < 3 || info.contains('`') {
+        return None;
+    }
+    let end = after.iter().position(|line| {
+        let line = line.trim();
+        line.len() >= length && line.chars().all(|letter| letter == mark)
+    })?;
+    let (code, rest) = after.split_at(end);
+    Some((code, rest.get(1..)?))
+}
+
+/// A block that rustdoc shows and never compiles, whatever language it is in.
+fn code_block(code: &[&str]) -> Vec<String> {
+    let margin = code.iter().filter(|line| !line.trim().is_empty());
+    let margin = margin
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0);
+    let longest = code.iter().map(|line| longest_run(line)).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    let body = code
+        .iter()
+        .map(|line| line.get(margin..).unwrap_or_default().replace('\t', "    "));
+    let opening = std::iter::once(format!("{fence}text"));
+    opening.chain(body).chain([fence.clone()]).collect()
+}
+
+fn longest_run(line: &str) -> usize {
+    line.split(|letter| letter != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0)
+}
+
+/// A line that is not code.
+struct Prose {
+    /// `- ` or `1. ` with what is before it.
+    marker: String,
+    text: String,
+    /// How far further lines of the same item are indented.
+    hang: usize,
+}
+
+impl Prose {
+    /// `hang` is that of the line before, which this one may go on with.
+    fn new(line: &str, hang: usize) -> Self {
+        let text = line.trim_start();
+        let Some((marker, text)) = text.split_once(' ').filter(|(marker, _)| is_marker(marker)) else {
+            return Self {
+                marker: " ".repeat(hang),
+                text: inline(&harmless_start(text)),
+                hang,
+            };
+        };
+        // Deeper than three columns would be code.
+        let marker = format!("{}{marker} ", " ".repeat(indent(line).min(2)));
+        Self {
+            hang: marker.len(),
+            text: inline(&harmless_start(text.trim_start())),
+            marker,
+        }
+    }
+
+    fn wrapped(self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut line = self.marker;
+        let mut is_empty = true;
+        for word in self.text.split(' ').filter(|word| !word.is_empty()) {
+            let length = line.chars().count() + 1 + word.chars().count();
+            if !is_empty && length > WIDTH && !starts_something(word) {
+                let next = " ".repeat(self.hang);
+                lines.push(std::mem::replace(&mut line, next));
+                is_empty = true;
+            }
+            if !is_empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+            is_empty = false;
+        }
+        lines.push(line);
+        let lines = lines.into_iter().map(|line| line.replace(UNBREAKABLE, " "));
+        lines.map(|line| line.trim_end().to_owned()).collect()
+    }
+}
+
+/// `-`, `*`, `+`, `1.` or `1)`.
+fn is_marker(word: &str) -> bool {
+    let number = word.strip_suffix(['.', ')']);
+    let is_number =
+        |number: &str| (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(word, "-" | "*" | "+") || number.is_some_and(is_number)
+}
+
+/// Whether a word at the beginning of a line would be more than a word.
+fn starts_something(word: &str) -> bool {
+    is_marker(word) || word.starts_with('#') || is_rule(word)
+}
+
+/// Headings and rules are only ever meant as text.
+fn harmless_start(text: &str) -> String {
+    if text.starts_with('#') || is_rule(text) {
+        format!("\\{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Whether a line makes a heading of the one before it, or a rule.
+fn is_rule(text: &str) -> bool {
+    let is_all = |mark| text.chars().all(|letter| letter == mark);
+    !text.is_empty() && (is_all('-') || is_all('='))
+}
+
+/// A line with everything escaped that is not meant as Markdown.
+fn inline(text: &str) -> String {
+    let mut done = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let before = done.chars().next_back();
+        let (kept, after) = match letter {
+            '`' => code_span(rest),
+            '[' => link(rest),
+            'h' if !before.is_some_and(char::is_alphanumeric) => url(rest),
+            _ => None,
+        }
+        .unwrap_or_else(|| {
+            let after = rest.strip_prefix(letter).unwrap_or_default();
+            (escaped(letter, before, after.chars().next()), after)
+        });
+        done.push_str(&kept);
+        rest = after;
+    }
+    done
+}
+
+fn escaped(letter: char, before: Option<char>, after: Option<char>) -> String {
+    let is_inside_word =
+        || before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric);
+    let is_special = match letter {
+        '[' | ']' | '<' | '>' | '`' | '*' | '~' => true,
+        '_' => !is_inside_word(),
+        '&' => after.is_some_and(|after| after.is_alphabetic() || after == '#'),
+        // The backslash of `harmless_start` is the only one at the beginning.
+        '\\' => before.is_some() && after.is_none_or(|after| after.is_ascii_punctuation()),
+        '\t' => return " ".to_owned(),
+        _ => false,
+    };
+    if is_special {
+        format!("\\{letter}")
+    } else {
+        letter.to_string()
+    }
+}
+
+/// One or two backticks, up to as many again. Three would open a block once the line is wrapped.
+fn code_span(text: &str) -> Option<(String, &str)> {
+    let inner = text.trim_start_matches('`');
+    let ticks = text
+        .get(..text.len() - inner.len())
+        .filter(|ticks| ticks.len() <= 2)?;
+    let mut start = 0;
+    loop {
+        let found = start + inner.get(start..)?.find('`')?;
+        let run = inner.get(found..)?;
+        let after = run.trim_start_matches('`');
+        let length = run.len() - after.len();
+        if length == ticks.len() {
+            let code = inner.get(..found).filter(|code| !code.trim().is_empty())?;
+            return Some((unbreakable(&format!("{ticks}{code}{ticks}")), after));
+        }
+        start = found + length;
+    }
+}
+
+/// `[words](https://..)`.
+fn link(text: &str) -> Option<(String, &str)> {
+    let (words, after) = text.strip_prefix('[')?.split_once("](")?;
+    let (target, after) = after.split_once(')')?;
+    let is_link = target.starts_with("http")
+        && target.chars().all(is_url)
+        && !words.contains(['[', ']', '<', '>', '`', '\\']);
+    is_link.then(|| (unbreakable(&format!("[{words}]({target})")), after))
+}
+
+/// A bare URL, which rustdoc wants between angle brackets.
+fn url(text: &str) -> Option<(String, &str)> {
+    let scheme = ["https://", "http://"]
+        .into_iter()
+        .find(|scheme| text.starts_with(scheme))?;
+    let end = text.find(|letter| !is_url(letter)).unwrap_or(text.len());
+    let url = text
+        .get(..end)?
+        .trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', '\'']);
+    let after = text.get(url.len()..)?;
+    (url.len() > scheme.len()).then(|| (format!("<{url}>"), after))
+}
+
+fn is_url(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-._~:/?#@!$&*+,;=%'".contains(letter)
+}
+
+fn unbreakable(text: &str) -> String {
+    text.replace(' ', &UNBREAKABLE.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(description: &str, expected: &[&str]) {
+        assert_eq!(lines(description), expected, "{description}");
+    }
+
+    #[test]
+    fn plain_words_stay_as_they_are() {
+        check("The number of replicas.", &["The number of replicas."]);
+        check("One.\n\n\nTwo.\n", &["One.", "", "Two."]);
+        check(" \n ", &[]);
+    }
+
+    #[test]
+    fn what_looks_like_markup_is_escaped() {
+        check(
+            "see [1] and <name> of a[i]",
+            &[r"see \[1\] and \<name\> of a\[i\]"],
+        );
+        check(
+            "*.example.com and __x__ but a_b",
+            &[r"\*.example.com and \_\_x\_\_ but a_b"],
+        );
+        check("# Heading\n---\n-", &[r"\# Heading", r"\---", r"\-"]);
+        check("a &lt; b & c", &[r"a \&lt; b & c"]);
+        check(r"ends \* here \", &[r"ends \\\* here \\"]);
+        check("*/ and /*", &[r"\*/ and /\*"]);
+    }
+
+    #[test]
+    fn code_between_backticks_stays_and_a_lone_backtick_is_escaped() {
+        check("use `Vec<u8>` and ``a`b``", &["use `Vec<u8>` and ``a`b``"]);
+        check("a ` b [c]", &[r"a \` b \[c\]"]);
+        check("```x``` y", &[r"\`\`\`x\`\`\` y"]);
+    }
+
+    #[test]
+    fn urls_get_brackets_and_links_stay_links() {
+        check(
+            "See https://example.com/a_b?c=d#e. Or (http://x.org)!",
+            &["See <https://example.com/a_b?c=d#e>. Or (<http://x.org>)!"],
+        );
+        check(
+            "[docs](https://example.com/x)",
+            &["[docs](https://example.com/x)"],
+        );
+        check("[docs](./x)", &[r"\[docs\](./x)"]);
+        check("http:// nothing", &["http:// nothing"]);
+    }
+
+    #[test]
+    fn blocks_of_code_are_never_compiled() {
+        check(
+            "Like:\n\n    let x = 1;\n\n      y\nEnd.",
+            &["Like:", "", "```text", "let x = 1;", "", "  y", "```", "End."],
+        );
+        check("```rust\nfn main() {}\n```", &["```text", "fn main() {}", "```"]);
+        check("~~~\n```\n~~~", &["````text", "```", "````"]);
+        check("```\nnever closed", &[r"\`\`\`", "never closed"]);
+        check("\tpanic!()", &["```text", "panic!()", "```"]);
+    }
+
+    #[test]
+    fn lists_stay_lists_and_their_lines_are_indented() {
+        check(
+            "Either:\n- one\n  goes on\n- two",
+            &["Either:", "- one", "  goes on", "- two"],
+        );
+        check("1. one\n    more", &["1. one", "   more"]);
+    }
+
+    #[test]
+    fn long_lines_are_wrapped_where_no_list_begins() {
+        let word = "w".repeat(45);
+        check(
+            &format!("{word} {word} - {word}"),
+            &[&format!("{word} {word} -"), &word],
+        );
+        check(
+            &format!("- {word} {word} x"),
+            &[&format!("- {word}"), &format!("  {word} x")],
+        );
+        check(
+            &format!("{word} {word} `a b` c"),
+            &[&format!("{word} {word}"), "`a b` c"],
+        );
+    }
+
+    #[test]
+    fn characters_that_nobody_sees_are_dropped() {
+        check("a\r\nb\rc\u{7}\u{202e}d", &["a", "b", "cd"]);
+    }
+}

@@ -1,0 +1,123 @@
+//! What is generated for one version, before it is text: structs, enums, and their fields.
+
+/// All types of a version. The first struct is the object itself.
+pub(in crate::crd) struct Model {
+    pub(in crate::crd) root: Struct,
+    /// The types below it, each after the type that names it.
+    pub(in crate::crd) items: Vec<Item>,
+}
+
+/// A type with a name of its own.
+pub(in crate::crd) enum Item {
+    Struct(Struct),
+    Enum(Enum),
+}
+
+impl Item {
+    pub(in crate::crd) fn name(&self) -> &str {
+        match self {
+            Self::Struct(item) => &item.name,
+            Self::Enum(item) => &item.name,
+        }
+    }
+}
+
+/// An object with known properties.
+pub(in crate::crd) struct Struct {
+    pub(in crate::crd) name: String,
+    /// Where it is in an object; empty at the top.
+    pub(in crate::crd) path: String,
+    pub(in crate::crd) fields: Vec<Field>,
+    /// The field that keeps unknown properties, if the schema wants them kept.
+    pub(in crate::crd) rest: Option<String>,
+}
+
+/// A property of an object.
+pub(in crate::crd) struct Field {
+    /// Its name in JSON.
+    pub(in crate::crd) json: String,
+    /// Its name in Rust.
+    pub(in crate::crd) name: String,
+    /// The lines of its documentation.
+    pub(in crate::crd) docs: Vec<String>,
+    /// The type of a value that is there and not null.
+    pub(in crate::crd) type_: Type,
+    pub(in crate::crd) presence: Presence,
+}
+
+/// What a field is when it is missing or null, and what is written then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::crd) enum Presence {
+    /// `T`: missing and null are read as the default, and it is always written.
+    Always,
+    /// `Value`: missing is read as null, which is not written.
+    UnlessNull,
+    /// `Option<T>`: missing and null are read as `None`, which is not written.
+    Optional,
+    /// `Option<T>`: missing and null are read as `None`, which is written as null.
+    Nullable,
+    /// `Option<Option<T>>`: missing and null differ, since the server fills in a default for one and not for the other.
+    OptionalNullable,
+}
+
+/// The type of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::crd) enum Type {
+    Basic(Basic),
+    Array(Box<Type>),
+    Map(Box<Type>),
+    /// Null is a value: an element of an array or a value of a map.
+    Nullable(Box<Type>),
+    /// One of the items, by its position.
+    Item(usize),
+}
+
+/// A type that is not generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::crd) enum Basic {
+    Bool,
+    I32,
+    I64,
+    F32,
+    F64,
+    String,
+    ByteString,
+    Time,
+    MicroTime,
+    IntOrString,
+    Quantity,
+    Value,
+    Condition,
+    ObjectMeta,
+}
+
+/// A string that is one of some values, as far as is known.
+pub(in crate::crd) struct Enum {
+    pub(in crate::crd) name: String,
+    /// Where it is in an object.
+    pub(in crate::crd) path: String,
+    pub(in crate::crd) variants: Vec<Variant>,
+    /// The variant for every other value.
+    pub(in crate::crd) other: String,
+}
+
+/// One value of an [`Enum`].
+pub(in crate::crd) struct Variant {
+    pub(in crate::crd) value: String,
+    pub(in crate::crd) name: String,
+}
+
+impl Type {
+    /// Whether `Default` is implemented. k8s-openapi's times have none, and neither has what contains one by value.
+    pub(in crate::crd) fn has_default(&self) -> bool {
+        !matches!(
+            self,
+            Self::Basic(Basic::Time | Basic::MicroTime | Basic::Condition)
+        )
+    }
+
+    /// Whether null can be told from everything else without an `Option`.
+    pub(in crate::crd) fn holds_null(&self) -> bool {
+        matches!(self, Self::Basic(Basic::Value) | Self::Nullable(_))
+    }
+}

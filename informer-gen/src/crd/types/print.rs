@@ -1,0 +1,291 @@
+//! The types as text, laid out as rustfmt lays them out with its default settings.
+
+use super::docs;
+use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type};
+use super::names;
+use super::paths::{Layout, Paths};
+use super::root;
+use crate::crd::definition::{Definition, Version};
+
+/// rustfmt's `max_width`.
+const WIDTH: usize = 100;
+/// rustfmt's `attr_fn_like_width`.
+const ATTRIBUTE_WIDTH: usize = 70;
+
+const DERIVES: &str = "Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize";
+/// An enum can be the key of a map or an index.
+const ENUM_DERIVES: &str = "Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize";
+const ENUM_DERIVES_WITH_DEFAULT: &str =
+    "Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize";
+
+/// The option that says when a field is not written.
+const SKIP: &str = "skip_serializing_if";
+
+/// The text of the module.
+pub(super) fn print(model: &Model, definition: &Definition, version: &Version) -> String {
+    let paths = Paths::new(model);
+    let mut body = root::print(model, &paths, definition, version);
+    for item in &model.items {
+        body.push('\n');
+        match item {
+            Item::Struct(item) => print_struct(&mut body, item, &paths, &model.root.name),
+            Item::Enum(item) => print_enum(&mut body, item, &paths, &model.root.name),
+        }
+    }
+    for helper in HELPERS {
+        if body.contains(&format!("\"{}\"", helper.name)) {
+            body.push('\n');
+            body.push_str(&helper.text(&paths));
+        }
+    }
+    let imports = paths.imports(&body);
+    let (kind, group, version) = (&definition.kind, &definition.group, &version.name);
+    format!("//! `{kind}` of `{group}/{version}`: its types, from its schema.\n\n{imports}\n{body}")
+}
+
+fn print_struct(text: &mut String, item: &Struct, paths: &Paths<'_>, root: &str) {
+    let about = format!("The object at `{}` of `{root}`.", docs::plain(&item.path));
+    print_docs(text, "", &docs::lines(&about));
+    text.push_str(&format!(
+        "#[derive({DERIVES})]\n#[serde(rename_all = \"camelCase\")]\n"
+    ));
+    text.push_str(&item_header("struct", &item.name));
+    print_fields(text, item, paths, Direction::Both);
+    if let Some(rest) = &item.rest {
+        print_rest(text, rest, &["flatten".to_owned()], paths);
+    }
+    text.push_str("}\n");
+}
+
+/// What a derive is written for: the object itself is written by hand, for its `apiVersion` and `kind`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Both,
+    Reading,
+}
+
+pub(super) fn print_fields(text: &mut String, item: &Struct, paths: &Paths<'_>, direction: Direction) {
+    for field in &item.fields {
+        print_docs(text, "    ", &field.docs);
+        let mut options = serde_options(field, paths);
+        options.retain(|option| direction == Direction::Both || !option.starts_with(SKIP));
+        print_attribute(text, &options);
+        print_field(text, &field.name, &field_type(field, paths));
+    }
+}
+
+/// The field for unknown properties.
+pub(super) fn print_rest(text: &mut String, name: &str, options: &[String], paths: &Paths<'_>) {
+    print_docs(
+        text,
+        "    ",
+        &["Every property that the schema does not name, as it came.".to_owned()],
+    );
+    print_attribute(text, options);
+    let values = Type::Map(Box::new(Type::Basic(Basic::Value)));
+    print_field(text, name, &paths.of_type(&values));
+}
+
+fn print_field(text: &mut String, name: &str, type_: &Layout) {
+    let line = type_.line();
+    let first = format!("    pub {name}:");
+    if first.len() + 1 + line.len() < WIDTH {
+        text.push_str(&format!("{first} {line},\n"));
+    } else if 8 + line.len() < WIDTH {
+        text.push_str(&format!("{first}\n        {line},\n"));
+    } else {
+        text.push_str(&format!("{first} {},\n", type_.broken(4, WIDTH)));
+    }
+}
+
+/// The type of a field, with what its presence adds.
+pub(super) fn field_type(field: &Field, paths: &Paths<'_>) -> Layout {
+    let type_ = paths.of_type(&field.type_);
+    match field.presence {
+        Presence::Always | Presence::UnlessNull => type_,
+        Presence::Optional | Presence::Nullable => paths.option(type_),
+        Presence::OptionalNullable if field.type_.holds_null() => paths.option(type_),
+        Presence::OptionalNullable => paths.option(paths.option(type_)),
+    }
+}
+
+fn serde_options(field: &Field, paths: &Paths<'_>) -> Vec<String> {
+    let mut options = Vec::new();
+    if names::camel_case(&field.name).as_deref() != Some(field.json.as_str()) {
+        options.push(format!("rename = {}", literal(&field.json)));
+    }
+    let skip = |function: String| format!("{SKIP} = \"{function}\"");
+    let is_none = format!("{}::is_none", paths.of("Option"));
+    match field.presence {
+        Presence::Always => options.extend(read_leniently()),
+        Presence::UnlessNull => {
+            options.push("default".to_owned());
+            options.push(skip(format!("{}::is_null", paths.of("Value"))));
+        }
+        Presence::Optional => options.push(skip(is_none)),
+        Presence::Nullable => options.push("default".to_owned()),
+        Presence::OptionalNullable => {
+            options.push("default".to_owned());
+            options.push("deserialize_with = \"present\"".to_owned());
+            options.push(skip(is_none));
+        }
+    }
+    options
+}
+
+/// Missing and null are both the default.
+pub(super) fn read_leniently() -> [String; 2] {
+    [
+        "default".to_owned(),
+        "deserialize_with = \"or_default\"".to_owned(),
+    ]
+}
+
+/// `#[serde(..)]` above a field.
+pub(super) fn print_attribute(text: &mut String, options: &[String]) {
+    if options.is_empty() {
+        return;
+    }
+    let line = options.join(", ");
+    if line.len() <= ATTRIBUTE_WIDTH {
+        text.push_str(&format!("    #[serde({line})]\n"));
+    } else {
+        let lines = options.join(",\n        ");
+        text.push_str(&format!("    #[serde(\n        {lines}\n    )]\n"));
+    }
+}
+
+fn print_enum(text: &mut String, item: &Enum, paths: &Paths<'_>, root: &str) {
+    let path = docs::plain(&item.path);
+    let other = &item.other;
+    let about = format!(
+        "A value of `{path}` of `{root}`.\n\nA value that is not in the schema, from a newer server perhaps, is `{other}`."
+    );
+    print_docs(text, "", &docs::lines(&about));
+    let has_empty = item.variants.iter().any(|variant| variant.value.is_empty());
+    let derives = if has_empty {
+        ENUM_DERIVES_WITH_DEFAULT
+    } else {
+        ENUM_DERIVES
+    };
+    text.push_str(&format!(
+        "#[derive({derives})]\n{}",
+        item_header("enum", &item.name)
+    ));
+    for variant in &item.variants {
+        let value = docs::plain(&variant.value);
+        print_docs(text, "    ", &[format!("`\"{value}\"`.")]);
+        if variant.value != variant.name {
+            print_attribute(text, &[format!("rename = {}", literal(&variant.value))]);
+        }
+        if variant.value.is_empty() {
+            text.push_str("    #[default]\n");
+        }
+        text.push_str(&format!("    {},\n", variant.name));
+    }
+    print_docs(text, "    ", &["Any other value.".to_owned()]);
+    let string = paths.of("String");
+    text.push_str(&format!("    #[serde(untagged)]\n    {other}({string}),\n}}\n"));
+    if !has_empty {
+        let header = impl_header(&paths.of("Default"), &item.name);
+        text.push_str(&format!(
+            "\n{header}    fn default() -> Self {{\n        Self::{other}({string}::new())\n    }}\n}}\n"
+        ));
+    }
+}
+
+/// `pub struct Name {`.
+fn item_header(what: &str, name: &str) -> String {
+    let line = format!("pub {what} {name} {{\n");
+    if line.len() <= WIDTH + 1 {
+        line
+    } else {
+        format!("pub {what} {name}\n{{\n")
+    }
+}
+
+/// `impl Trait for Type {`.
+pub(super) fn impl_header(name: &str, type_: &str) -> String {
+    let line = format!("impl {name} for {type_} {{\n");
+    if line.len() <= WIDTH + 1 {
+        line
+    } else {
+        format!("impl {name}\n    for {type_}\n{{\n")
+    }
+}
+
+/// Lines of documentation above an item.
+pub(super) fn print_docs(text: &mut String, indent: &str, lines: &[String]) {
+    for line in lines {
+        let space = if line.is_empty() { "" } else { " " };
+        text.push_str(&format!("{indent}///{space}{line}\n"));
+    }
+}
+
+/// A string as it is written in Rust.
+pub(super) fn literal(text: &str) -> String {
+    format!("{text:?}")
+}
+
+/// A function that attributes name, written only where one does.
+struct Helper {
+    name: &'static str,
+    docs: &'static str,
+    /// `{Result}` and the like are put in as the module has to call them.
+    text: &'static str,
+}
+
+const HELPERS: [Helper; 3] = [
+    Helper {
+        name: "or_default",
+        docs: "Reads null as the default, so that no object is lost because of it.",
+        text: "\
+fn or_default<'de, D, T>(deserializer: D) -> {Result}<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: {Default} + serde::Deserialize<'de>,
+{
+    let value: {Option}<T> = serde::Deserialize::deserialize(deserializer)?;
+    Ok(value.unwrap_or_default())
+}
+",
+    },
+    Helper {
+        name: "present",
+        docs: "Reads null as a value, which is not the same as nothing.",
+        text: "\
+fn present<'de, D, T>(deserializer: D) -> {Result}<{Option}<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::Deserialize<'de>,
+{
+    serde::Deserialize::deserialize(deserializer).map(Some)
+}
+",
+    },
+    Helper {
+        name: "untyped",
+        docs: "Reads unknown properties, of which `apiVersion` and `kind` are none.",
+        text: "\
+fn untyped<'de, D, V>(deserializer: D) -> {Result}<{BTreeMap}<{String}, V>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    V: serde::Deserialize<'de>,
+{
+    let mut rest = serde::Deserialize::deserialize(deserializer)?;
+    {BTreeMap}::remove(&mut rest, \"apiVersion\");
+    {BTreeMap}::remove(&mut rest, \"kind\");
+    Ok(rest)
+}
+",
+    },
+];
+
+impl Helper {
+    fn text(&self, paths: &Paths<'_>) -> String {
+        let names = ["BTreeMap", "Default", "Option", "Result", "String"];
+        let fill = |text: String, name: &str| text.replace(&format!("{{{name}}}"), &paths.of(name));
+        let text = names.into_iter().fold(self.text.to_owned(), fill);
+        format!("/// {}\n{text}", self.docs)
+    }
+}

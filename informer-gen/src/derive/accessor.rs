@@ -1,0 +1,117 @@
+//! What the factory's method for a kind is called, and what it cannot be called.
+
+use syn::ext::IdentExt;
+use syn::parse::Parser;
+use syn::{Ident, LitStr};
+
+use super::kube::{KubeKeys, Scope, to_plural};
+use crate::inventory;
+use crate::names;
+
+/// The methods of `SharedInformerFactory` but for the groups' accessors. An extension of that name would never be reached:
+/// the compiler takes the factory's own method, without a word.
+const OF_FACTORY: &[&str] = &[
+    "client",
+    "find",
+    "for_resource",
+    "informer_for",
+    "informer_with",
+    "informers",
+    "kind",
+    "metadata_for",
+    "metadata_for_resource",
+    "progress",
+    "shutdown",
+    "shutdown_timeout",
+    "start",
+    "status",
+    "wait_for_sync",
+    "wait_for_sync_within",
+];
+
+/// The methods of `Lister`.
+const OF_LISTER: &[&str] = &[
+    "for_each",
+    "get",
+    "get_key",
+    "indexer",
+    "is_empty",
+    "len",
+    "list",
+    "namespace",
+    "require",
+    "require_key",
+    "snapshot",
+];
+
+/// What most types have from the standard library.
+const OF_EVERYTHING: &[&str] = &["clone", "into", "to_owned", "try_into"];
+
+/// The names of the methods of a factory, those of all groups included, which no accessor can have.
+pub fn factory_methods() -> impl Iterator<Item = &'static str> {
+    // The group is the folder above the version's: `api::core::v1::Pod`.
+    let group = |row: &'static inventory::Resource| row.path.rsplit("::").nth(2);
+    let groups = inventory::builtin().iter().filter_map(group);
+    OF_FACTORY.iter().copied().chain(groups)
+}
+
+/// The names of the methods of a lister, which no accessor of a namespaced kind can have.
+pub fn lister_methods() -> impl Iterator<Item = &'static str> {
+    OF_LISTER.iter().copied()
+}
+
+/// The accessor that a user has chosen.
+pub(super) fn chosen(accessor: &LitStr, scope: Scope) -> syn::Result<Ident> {
+    method(&accessor.value(), scope).map_err(|problem| {
+        let message = format!("{problem}: choose another name, such as `accessor = \"orders\"`");
+        syn::Error::new(accessor.span(), message)
+    })
+}
+
+/// The accessor that follows from kube's attributes.
+pub(super) fn of_kube(keys: &KubeKeys) -> syn::Result<Ident> {
+    let (plural, source) = keys.plural();
+    let kind = keys.kind.value();
+    let name = names::accessor(&kind, &plural).unwrap_or(plural);
+    method(&name, keys.scope).map_err(|problem| {
+        let message = format!(
+            "the accessor of `{kind}` would be `{name}`, but {problem}: name it otherwise with \
+             `#[informer(accessor = \"..\")]`"
+        );
+        syn::Error::new(source.span(), message)
+    })
+}
+
+/// What the accessor of a type was probably meant to be called.
+pub(super) fn guess(ident: &Ident) -> String {
+    let kind = ident.to_string();
+    let plural = to_plural(&kind.to_ascii_lowercase());
+    names::accessor(&kind, &plural).unwrap_or(plural)
+}
+
+/// The name of a method, or why it cannot be one.
+fn method(name: &str, scope: Scope) -> Result<Ident, String> {
+    let ident = match syn::parse_str::<Ident>(name) {
+        Ok(ident) if ident == name && !name.starts_with("r#") => ident,
+        _ if Ident::parse_any.parse_str(name).is_ok_and(|ident| ident == name) => {
+            return Err(format!("`{name}` is a keyword of Rust"));
+        }
+        _ => return Err(format!("`{name}` cannot be the name of a method")),
+    };
+    if factory_methods().any(|own| own == name) {
+        return Err(format!(
+            "the factory has a method `{name}` of its own, which would be called instead"
+        ));
+    }
+    if scope == Scope::Namespaced && lister_methods().any(|own| own == name) {
+        return Err(format!(
+            "listers have a method `{name}` of their own, which would be called instead"
+        ));
+    }
+    if OF_EVERYTHING.contains(&name) {
+        return Err(format!(
+            "most types have a method `{name}`, and calls would be ambiguous"
+        ));
+    }
+    Ok(ident)
+}

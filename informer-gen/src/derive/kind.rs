@@ -1,0 +1,94 @@
+//! `#[derive(Informer)]` on the spec of a custom resource, or on a type that is a resource itself.
+
+use proc_macro2::TokenStream;
+use syn::{Data, DeriveInput, Ident};
+
+use super::items::{self, Kind};
+use super::kube::{KubeKeys, Scope};
+use super::options::Options;
+use super::{accessor, of_macro};
+
+/// The names of the kind's informer and listers, and how the factory leads to them.
+pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<TokenStream> {
+    let keys = KubeKeys::read(&input.attrs)?;
+    check_shape(input, keys.as_ref())?;
+    let (ident, accessor, scope) = match &keys {
+        Some(keys) => (type_name(keys)?, of_spec(keys, &options)?, keys.scope),
+        None => (input.ident.clone(), of_resource(input, &options)?, Scope::Unknown),
+    };
+    Ok(items::items(&Kind {
+        ident,
+        accessor,
+        scope,
+        visibility: input.vis.clone(),
+        library: options.library(),
+        indexes: options.indexes,
+    }))
+}
+
+/// Beside kube's `CustomResource`, where the plural can be known.
+fn of_spec(keys: &KubeKeys, options: &Options) -> syn::Result<Ident> {
+    match &options.accessor {
+        Some(chosen) => accessor::chosen(chosen, keys.scope),
+        None => accessor::of_kube(keys),
+    }
+}
+
+/// On a type that implements `kube::Resource` by other means. It knows its plural, but a macro cannot call a function.
+fn of_resource(input: &DeriveInput, options: &Options) -> syn::Result<Ident> {
+    match &options.accessor {
+        Some(chosen) => accessor::chosen(chosen, Scope::Unknown),
+        None => Err(syn::Error::new_spanned(
+            &input.ident,
+            format!(
+                "`Informer` cannot know what the accessor of `{}` is called: write `#[informer(accessor = \"{}\")]`. (On the \
+                 spec of a custom resource, derive kube's `CustomResource` beside it; its `#[kube(..)]` says it.)",
+                input.ident,
+                accessor::guess(&input.ident)
+            ),
+        )),
+    }
+}
+
+/// The type that kube writes for a spec.
+fn type_name(keys: &KubeKeys) -> syn::Result<Ident> {
+    let root = keys.root();
+    let name = root.value();
+    match syn::parse_str::<Ident>(&name) {
+        // If nobody writes the type, the compiler points at the kind.
+        Ok(ident) if ident == name => Ok(Ident::new(&name, of_macro(root.span()))),
+        _ => Err(syn::Error::new(
+            root.span(),
+            format!(
+                "`{name}` cannot be the name of a type: write one that can with `#[kube(root = \"..\")]`, the kind may stay"
+            ),
+        )),
+    }
+}
+
+/// Says what the derive cannot be put on.
+pub(super) fn check_shape(input: &DeriveInput, keys: Option<&KubeKeys>) -> syn::Result<()> {
+    let problem = match &input.data {
+        Data::Union(_) => Some("a union cannot be an object of Kubernetes".to_owned()),
+        // A spec may be an enum: the object is the type that kube writes around it.
+        Data::Enum(_) if keys.is_none() => {
+            Some("an enum cannot be an object of Kubernetes, which has fields such as `metadata`".to_owned())
+        }
+        Data::Enum(_) | Data::Struct(_) => None,
+    };
+    if let Some(problem) = problem {
+        let message = format!("{problem}: put `Informer` on a struct");
+        return Err(syn::Error::new_spanned(&input.ident, message));
+    }
+    if !input.generics.params.is_empty() {
+        return Err(syn::Error::new_spanned(
+            &input.generics,
+            format!(
+                "`Informer` names one kind, and `{0}` has parameters: take them away, or use \
+                 `factory.kind::<{0}<..>>()` for each type you need",
+                input.ident
+            ),
+        ));
+    }
+    Ok(())
+}

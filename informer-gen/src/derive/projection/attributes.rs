@@ -1,0 +1,168 @@
+//! What stands in `#[projection(..)]`, and what must not stand beside it.
+
+use proc_macro2::TokenStream;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, DeriveInput, LitStr, Path, Token};
+
+use super::super::near;
+use super::super::options::{Problems, once, quoted_or_not, string};
+
+/// The keys of `#[projection(..)]` on a struct.
+const KEYS: &[&str] = &["of", "crate"];
+/// The keys of `#[projection(..)]` on a field.
+const FIELD_KEYS: &[&str] = &["any", "rename"];
+
+/// What `#[projection(..)]` says on a struct that is part of a projection.
+pub(super) struct PartOptions {
+    /// The whole type.
+    pub(super) of: Path,
+    /// Where the crate `informers` is.
+    pub(super) library: Path,
+}
+
+impl PartOptions {
+    pub(super) fn read(input: &DeriveInput) -> syn::Result<Self> {
+        let (mut of, mut library) = (None, None);
+        let mut problems = Problems::default();
+        for attribute in input.attrs.iter().filter(|one| is(one, "projection")) {
+            let read = attribute.parse_nested_meta(|meta| {
+                let read = match near::name(&meta.path).as_str() {
+                    "of" => meta
+                        .value()
+                        .and_then(quoted_or_not)
+                        .and_then(|read| once(&mut of, &meta, read)),
+                    "crate" => meta
+                        .value()
+                        .and_then(quoted_or_not)
+                        .and_then(|read| once(&mut library, &meta, read)),
+                    _ => Err(near::unknown_key(&meta.path, "#[projection(..)]", KEYS)),
+                };
+                problems.go_on(read, &meta)
+            });
+            problems.note(read);
+        }
+        problems.or(())?;
+        let missing = || {
+            let message = format!(
+                "`{}` is a projection of nothing: write `#[projection(of = ..)]` with the type whose fields it has, such as \
+                 `k8s_openapi::api::core::v1::PodSpec`",
+                input.ident
+            );
+            syn::Error::new_spanned(&input.ident, message)
+        };
+        Ok(Self {
+            of: of.ok_or_else(missing)?,
+            library: library.unwrap_or_else(|| syn::parse_quote!(::informers)),
+        })
+    }
+}
+
+/// What `#[projection(..)]` says on a field.
+#[derive(Default)]
+pub(super) struct FieldOptions {
+    /// The name in JSON, where it does not follow from that in Rust.
+    pub(super) rename: Option<LitStr>,
+    pub(super) types: Types,
+}
+
+/// Whether the type of a field has to fit that in the whole type.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Types {
+    #[default]
+    Fit,
+    /// It is the user's business.
+    Any,
+}
+
+impl FieldOptions {
+    pub(super) fn read(attributes: &[Attribute]) -> syn::Result<Self> {
+        let mut options = Self::default();
+        let mut problems = Problems::default();
+        for attribute in attributes {
+            if is(attribute, "serde") {
+                problems.note::<()>(Err(serde_refused(attribute)));
+            }
+            if !is(attribute, "projection") {
+                continue;
+            }
+            let read = attribute.parse_nested_meta(|meta| {
+                let read = match near::name(&meta.path).as_str() {
+                    "rename" => string(&meta).and_then(|read| once(&mut options.rename, &meta, read)),
+                    "any" => {
+                        options.types = Types::Any;
+                        Ok(())
+                    }
+                    _ => Err(near::unknown_key(&meta.path, "#[projection(..)]", FIELD_KEYS)),
+                };
+                problems.go_on(read, &meta)
+            });
+            problems.note(read);
+        }
+        problems.or(options)
+    }
+}
+
+/// Refuses what would not do what its author thinks.
+pub(super) fn check_beside(input: &DeriveInput) -> syn::Result<()> {
+    let mut problems = Problems::default();
+    for attribute in &input.attrs {
+        if is(attribute, "serde") {
+            problems.note::<()>(Err(serde_refused(attribute)));
+        }
+        if is(attribute, "kube") {
+            problems.note::<()>(Err(syn::Error::new_spanned(
+                attribute,
+                "a projection has the kind of its `of`, not one of its own: take `#[kube(..)]` away, or take `of` away if this is \
+                 the spec of a custom resource",
+            )));
+        }
+        if let Some(derived) = derived(attribute, "Deserialize") {
+            problems.note::<()>(Err(syn::Error::new_spanned(
+                derived,
+                "a projection is read from JSON by what its own derive writes: take `Deserialize` away",
+            )));
+        }
+    }
+    problems.or(())
+}
+
+/// On a whole object, the whole type is named in `#[informer(..)]`.
+pub(super) fn refuse_part(input: &DeriveInput) -> syn::Result<()> {
+    let part = input.attrs.iter().find(|one| is(one, "projection"));
+    match part {
+        None => Ok(()),
+        Some(attribute) => Err(syn::Error::new_spanned(
+            attribute,
+            "`#[projection(..)]` is for the parts of an object and for fields: with `Informer`, write `#[informer(of = ..)]`",
+        )),
+    }
+}
+
+fn serde_refused(attribute: &Attribute) -> syn::Error {
+    syn::Error::new_spanned(
+        attribute,
+        "a projection is not read by serde's derive, so `#[serde(..)]` would have no effect: names are those of the whole type \
+         (`pod_ip` is read from `podIP`), and what is missing is `Default`; for another name write \
+         `#[projection(rename = \"..\")]` on the field",
+    )
+}
+
+/// The path in a `#[derive(..)]` that ends so. Only derives below the one that is being expanded can be seen.
+fn derived(attribute: &Attribute, ending: &str) -> Option<Path> {
+    if !is(attribute, "derive") {
+        return None;
+    }
+    let syn::Meta::List(list) = &attribute.meta else {
+        return None;
+    };
+    let paths = Punctuated::<Path, Token![,]>::parse_terminated;
+    let paths = paths.parse2(TokenStream::clone(&list.tokens)).ok()?;
+    paths
+        .into_iter()
+        .find(|path| path.segments.last().is_some_and(|last| last.ident == ending))
+}
+
+fn is(attribute: &Attribute, name: &str) -> bool {
+    attribute.path().is_ident(name)
+}

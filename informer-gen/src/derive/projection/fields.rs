@@ -1,0 +1,133 @@
+//! The fields of a projection, and what a projection cannot be.
+
+use syn::ext::IdentExt;
+use syn::{Data, DeriveInput, Fields, Ident, LitStr, Type};
+
+use super::super::options::Problems;
+use super::attributes::{self, FieldOptions, Types};
+use crate::inventory::fields::{JsonName, json_name};
+
+/// A field of a projection.
+pub(super) struct Field<'i> {
+    pub(super) ident: &'i Ident,
+    pub(super) ty: &'i Type,
+    pub(super) json: Json,
+    pub(super) types: Types,
+}
+
+/// What a field is called in JSON.
+pub(super) enum Json {
+    /// So, because the user says it.
+    Renamed(LitStr),
+    /// As the whole type has it.
+    Known(JsonName),
+}
+
+impl Field<'_> {
+    /// The name of the field, without `r#`.
+    pub(super) fn name(&self) -> String {
+        self.ident.unraw().to_string()
+    }
+
+    /// Whether it could be read under this name.
+    fn may_read(&self, name: &str) -> bool {
+        match &self.json {
+            Json::Renamed(renamed) => renamed.value() == name,
+            Json::Known(known) => {
+                known.elsewhere == name
+                    || known.built_in == name
+                    || known.exceptions.iter().any(|(_, other)| *other == name)
+            }
+        }
+    }
+}
+
+/// The fields of the struct, if nothing stands beside them that must not.
+pub(super) fn checked(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
+    let mut problems = Problems::default();
+    problems.note(attributes::check_beside(input));
+    let fields = problems.note(read(input));
+    problems.or(fields.unwrap_or_default())
+}
+
+/// The fields of the struct.
+pub(super) fn read(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
+    let wrong = |problem: &str| {
+        let message = format!(
+            "{problem}: a projection is a struct whose fields have the names they have in the whole type, as in `struct {} {{ \
+             metadata: ObjectMeta, .. }}`",
+            input.ident
+        );
+        Err(syn::Error::new_spanned(&input.ident, message))
+    };
+    let fields = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => &fields.named,
+            Fields::Unnamed(_) => return wrong("the fields of a tuple have no names"),
+            Fields::Unit => return wrong("there are no fields"),
+        },
+        Data::Enum(_) => return wrong("an enum has no fields"),
+        Data::Union(_) => return wrong("a union cannot be read from JSON"),
+    };
+    if !input.generics.params.is_empty() {
+        return Err(syn::Error::new_spanned(
+            &input.generics,
+            format!(
+                "a projection is of one type, and `{}` has parameters: write the types themselves",
+                input.ident
+            ),
+        ));
+    }
+    let mut problems = Problems::default();
+    let mut read: Vec<Field<'_>> = Vec::new();
+    for field in fields {
+        let Some(ident) = &field.ident else { continue };
+        let Some(options) = problems.note(FieldOptions::read(&field.attrs)) else {
+            continue;
+        };
+        let json = match options.rename {
+            Some(name) => Json::Renamed(name),
+            None => Json::Known(json_name(&ident.unraw().to_string())),
+        };
+        read.push(Field {
+            ident,
+            ty: &field.ty,
+            json,
+            types: options.types,
+        });
+    }
+    problems.note(check_renamed(&read));
+    problems.or(read)
+}
+
+/// Two fields of one JSON name: the second would always be empty.
+fn check_renamed(fields: &[Field<'_>]) -> syn::Result<()> {
+    for (place, field) in fields.iter().enumerate() {
+        let Json::Renamed(name) = &field.json else {
+            continue;
+        };
+        let mut others = fields.iter().enumerate().filter(|(other, _)| *other != place);
+        if let Some((_, other)) = others.find(|(_, other)| other.may_read(&name.value())) {
+            let message = format!(
+                "`{}` is read into the field `{}` already, and a value is read once: take one of the two away",
+                name.value(),
+                other.name()
+            );
+            return Err(syn::Error::new(name.span(), message));
+        }
+    }
+    Ok(())
+}
+
+/// An object has metadata, as an informer needs its name and version.
+pub(super) fn check_metadata(input: &DeriveInput, fields: &[Field<'_>]) -> syn::Result<()> {
+    if fields.iter().any(|field| field.ident == "metadata") {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` has no `metadata`, and an informer needs the name and the version of an object: add the field `metadata: \
+         ObjectMeta`",
+        input.ident
+    );
+    Err(syn::Error::new_spanned(&input.ident, message))
+}

@@ -1,0 +1,46 @@
+//! The JSON name of a field, as an expression: it may depend on the whole type, which the compiler knows and a macro does not.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::Path;
+
+use super::Projection;
+use super::fields::{Field, Json};
+
+/// A constant expression of type `&str`.
+pub(super) fn expression(projection: &Projection<'_>, field: &Field<'_>) -> TokenStream {
+    let known = match &field.json {
+        Json::Renamed(name) => return quote!(#name),
+        Json::Known(known) => known,
+    };
+    let (built_in, elsewhere) = (&known.built_in, &known.elsewhere);
+    let whole = projection.whole;
+    let support = projection.support();
+    let mut name = match built_in == elsewhere {
+        true => quote!(#built_in),
+        false => quote!(if #support::Origin::<#whole>::IS_BUILT_IN { #built_in } else { #elsewhere }),
+    };
+    for (path, exception) in &known.exceptions {
+        let is_it = is_type(projection, path);
+        name = quote!(if #is_it { #exception } else { #name });
+    }
+    name
+}
+
+/// Whether the whole type, by whichever name it was written, is the one at `path` in k8s-openapi.
+fn is_type(projection: &Projection<'_>, path: &str) -> TokenStream {
+    let Projection { whole, library, .. } = projection;
+    let path: Path = syn::parse_str(path).expect("the table has paths of types");
+    // A constant of the type itself comes before that of a trait.
+    quote! {{
+        struct __Is<T>(::core::marker::PhantomData<T>);
+        trait __Other {
+            const IS: bool = false;
+        }
+        impl<T> __Other for __Is<T> {}
+        impl __Is<#library::__private::k8s_openapi::#path> {
+            const IS: bool = true;
+        }
+        __Is::<#whole>::IS
+    }}
+}

@@ -1,0 +1,242 @@
+//! Types from schemas, as text: hand-written definitions in `crd/*.yaml`, and what is generated for them in `crd/*.rs`.
+//!
+//! `UPDATE=1 cargo test -p informer-gen --features crd --test crd` writes the latter anew. The crate in `tests/crds`
+//! compiles and uses them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on fails, and one that skips says so"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use informer_gen::crd::definition::{Definition, Schema, Subschema};
+use informer_gen::crd::types::{SchemaProblem, type_name, types};
+use serde_json::{Value, json};
+
+/// The definitions that give one module each.
+const DEFINITIONS: [&str; 6] = ["widget", "loose", "nullable", "names", "described", "open"];
+/// Kinds with names that generated code uses for something else.
+const CLASHES: [&str; 12] = [
+    "BTreeMap",
+    "Box",
+    "Clone",
+    "Default",
+    "ObjectMeta",
+    "Option",
+    "Result",
+    "Serialize",
+    "String",
+    "Time",
+    "Value",
+    "Vec",
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crd")
+}
+
+fn definition(name: &str) -> Definition {
+    let text =
+        std::fs::read_to_string(folder().join(format!("{name}.yaml"))).expect("the definition is there");
+    serde_saphyr::from_str(&text).expect("the definition can be read")
+}
+
+/// Compares what is generated with the file, or writes the file if `UPDATE` is set.
+fn check_golden(file: &str, definition: &Definition) {
+    let text = types(definition, &definition.versions[0]).expect("there are types");
+    let path = folder().join(format!("{file}.rs"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &text).expect("the file can be written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let line = text
+        .lines()
+        .zip(expected.lines())
+        .take_while(|(one, other)| one == other)
+        .count();
+    assert!(
+        text == expected,
+        "{file}.rs differs at line {}: {:?}, not {:?}; UPDATE=1 writes it anew",
+        line + 1,
+        text.lines().nth(line),
+        expected.lines().nth(line),
+    );
+    check_layout(file, &text);
+}
+
+/// rustfmt, with its default settings, finds nothing to change.
+fn check_layout(file: &str, text: &str) {
+    // Far from the settings of this workspace.
+    let rustfmt = Command::new("rustfmt")
+        .args(["--check", "--edition", "2024"])
+        .current_dir(std::env::temp_dir())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut rustfmt) = rustfmt else {
+        eprintln!("skipped the layout of {file}.rs: there is no rustfmt");
+        return;
+    };
+    let mut stdin = rustfmt.stdin.take().expect("it is piped");
+    std::io::Write::write_all(&mut stdin, text.as_bytes()).expect("rustfmt reads");
+    drop(stdin);
+    let output = rustfmt.wait_with_output().expect("rustfmt ends");
+    let difference = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && difference.is_empty(),
+        "{file}.rs:\n{difference}"
+    );
+}
+
+#[test]
+fn definitions_give_the_types_in_the_golden_files() {
+    for name in DEFINITIONS {
+        check_golden(name, &definition(name));
+    }
+}
+
+#[test]
+fn a_kind_may_be_called_like_anything_in_rust_but_a_keyword() {
+    for kind in CLASHES {
+        let mut definition = definition("clash");
+        definition.kind = kind.to_owned();
+        check_golden(&format!("clash_{}", kind.to_lowercase()), &definition);
+    }
+}
+
+#[test]
+fn the_same_definition_always_gives_the_same_text() {
+    let definition = definition("names");
+    let texts: Vec<String> = (0..3)
+        .map(|_| types(&definition, &definition.versions[0]).unwrap())
+        .collect();
+    assert!(texts.iter().all(|text| *text == texts[0]));
+}
+
+/// A definition whose spec is `spec`.
+fn with_spec(spec: Value) -> Definition {
+    let schema = json!({ "type": "object", "properties": { "spec": spec } });
+    with_schema("Foo", Some(schema))
+}
+
+fn with_schema(kind: &str, schema: Option<Value>) -> Definition {
+    let schema = schema.map(|schema| json!({ "openAPIV3Schema": schema }));
+    let version = json!({ "name": "v1", "served": true, "storage": true, "schema": schema });
+    let names = json!({ "kind": kind, "plural": "foos" });
+    let spec = json!({ "group": "example.com", "names": names, "scope": "Cluster", "versions": [version] });
+    serde_json::from_value(json!({ "spec": spec })).expect("it is a definition")
+}
+
+fn problem(definition: &Definition) -> SchemaProblem {
+    let error = types(definition, &definition.versions[0]).unwrap_err();
+    let start = format!("example.com/v1 {}: ", definition.kind);
+    assert!(error.to_string().starts_with(&start), "{error}");
+    *error.problem
+}
+
+fn check_problem(spec: Value, expected: SchemaProblem) {
+    assert_eq!(problem(&with_spec(spec)), expected);
+}
+
+#[test]
+fn a_part_that_is_not_structural_is_named_by_its_path() {
+    let below = |schema: Value| {
+        let items = json!({ "type": "object", "properties": { "b": schema } });
+        json!({ "type": "object", "properties": { "a": { "type": "array", "items": items } } })
+    };
+    let path = "spec.a[].b".to_owned();
+    check_problem(below(json!({})), SchemaProblem::NoType { path: path.clone() });
+    check_problem(
+        below(json!({ "type": "text" })),
+        SchemaProblem::UnknownType {
+            path: path.clone(),
+            found: "text".to_owned(),
+        },
+    );
+    check_problem(
+        below(json!({ "$ref": "#/definitions/x" })),
+        SchemaProblem::Reference {
+            path: path.clone(),
+            reference: "#/definitions/x".to_owned(),
+        },
+    );
+    check_problem(
+        below(json!({ "type": "array" })),
+        SchemaProblem::NoItems { path: path.clone() },
+    );
+    check_problem(
+        below(json!({ "type": "array", "items": [{ "type": "string" }] })),
+        SchemaProblem::NoItems { path: path.clone() },
+    );
+    let property = json!({ "c": { "type": "string" } });
+    check_problem(
+        below(
+            json!({ "type": "object", "properties": property, "additionalProperties": { "type": "string" } }),
+        ),
+        SchemaProblem::PropertiesOfAMap { path },
+    );
+}
+
+#[test]
+fn a_version_without_a_schema_is_told_about_types() {
+    let error = problem(&with_schema("Foo", None));
+    assert_eq!(error, SchemaProblem::NoSchema);
+    assert!(error.to_string().contains("--types path::to::mod"), "{error}");
+}
+
+#[test]
+fn a_kind_that_is_no_type_is_told_what_to_do() {
+    for kind in ["Self", "self", "", "9Lives", "Ünï"] {
+        let error = problem(&with_schema(kind, Some(json!({ "type": "object" }))));
+        assert!(matches!(error, SchemaProblem::KindName { .. }), "{kind}: {error}");
+        assert!(error.to_string().contains("--types path::to::mod"), "{error}");
+    }
+    assert_eq!(type_name("odd-ity").as_deref(), Some("OddIty"));
+}
+
+#[test]
+fn an_object_is_an_object() {
+    let error = problem(&with_schema("Foo", Some(json!({ "type": "string" }))));
+    assert_eq!(
+        error,
+        SchemaProblem::NotAnObject {
+            found: "string".to_owned()
+        }
+    );
+}
+
+#[test]
+fn depth_and_size_have_bounds_that_are_told() {
+    let mut definition = with_spec(json!({ "type": "string" }));
+    let mut spec = Schema {
+        type_: Some("string".to_owned()),
+        ..Schema::default()
+    };
+    for _ in 0..100 {
+        spec = Schema {
+            type_: Some("array".to_owned()),
+            items: Some(Subschema::Schema(Box::new(spec))),
+            ..Schema::default()
+        };
+    }
+    let root = definition.versions[0].schema.as_mut().unwrap();
+    root.properties.insert("spec".to_owned(), spec);
+    let SchemaProblem::TooDeep { path, limit } = problem(&definition) else {
+        panic!("100 levels are too many");
+    };
+    assert_eq!(path, format!("spec{}", "[]".repeat(limit)));
+
+    let leaf = Schema {
+        type_: Some("string".to_owned()),
+        ..Schema::default()
+    };
+    let properties = (0..60_000).map(|number| (format!("p{number:05}"), leaf.clone()));
+    definition.versions[0].schema.as_mut().unwrap().properties = properties.collect();
+    assert!(
+        matches!(problem(&definition), SchemaProblem::TooLarge { path, limit: 50_000 } if path == "p50000")
+    );
+}

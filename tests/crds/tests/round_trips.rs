@@ -1,0 +1,398 @@
+//! Objects read into generated types and written back: nothing may be lost, and nothing may be added.
+
+use std::fmt::Debug;
+
+use informer_crd_tests::loose::Loose;
+use informer_crd_tests::names::OddIty;
+use informer_crd_tests::nullable::{Nullable, NullableSpecAlwaysObjectMode};
+use informer_crd_tests::open::Open;
+use informer_crd_tests::widget::{
+    Widget, WidgetSpec, WidgetSpecMode, WidgetSpecParts, WidgetSpecPartsColour,
+};
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::Resource;
+use kube::core::object::{HasSpec, HasStatus};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// An object of a kind, with what every object has.
+fn object<K: Resource<DynamicType = ()>>(fields: Value) -> Value {
+    let mut object =
+        json!({ "apiVersion": K::api_version(&()), "kind": K::kind(&()), "metadata": { "name": "a" } });
+    let fields = fields.as_object().expect("fields are an object").clone();
+    object.as_object_mut().expect("it is an object").extend(fields);
+    object
+}
+
+fn read<K: Resource<DynamicType = ()> + DeserializeOwned>(fields: Value) -> K {
+    serde_json::from_value(object::<K>(fields)).expect("the object can be read")
+}
+
+/// What is read is written back as it was, from a tree of values and from text.
+fn check<K>(fields: Value) -> K
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned + Serialize + Clone + Debug + PartialEq,
+{
+    check_becomes(fields.clone(), fields)
+}
+
+/// What is read is written back as `expected`, and that is read as the same again.
+fn check_becomes<K>(fields: Value, expected: Value) -> K
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned + Serialize + Clone + Debug + PartialEq,
+{
+    let read: K = read(fields);
+    let written = serde_json::to_value(&read).expect("it can be written");
+    assert_eq!(written, object::<K>(expected));
+    let text = serde_json::to_string(&read).expect("it can be written");
+    let again: K = serde_json::from_str(&text).expect("what is written can be read");
+    assert_eq!(again, read);
+    read
+}
+
+/// A spec of a widget with what is required and no more.
+fn minimal_widget() -> Value {
+    json!({ "class": "small", "replicas": 2, "parts": [], "limits": {}, "mode": "Rolling", "port": 80 })
+}
+
+fn widget(more: Value) -> Value {
+    let mut spec = minimal_widget();
+    let more = more.as_object().expect("fields are an object").clone();
+    spec.as_object_mut().expect("it is an object").extend(more);
+    json!({ "spec": spec })
+}
+
+#[test]
+fn every_field_of_a_widget_survives() {
+    let condition = json!({
+        "lastTransitionTime": "2026-01-02T03:04:05Z", "message": "", "observedGeneration": 3, "reason": "Done",
+        "status": "True", "type": "Ready",
+    });
+    let own = json!({
+        "lastTransitionTime": "2026-01-02T03:04:05Z", "message": "m", "reason": "r", "severity": "high",
+        "status": "False", "type": "Ready",
+    });
+    let mut fields = widget(json!({
+        "generation": 9_007_199_254_740_993_i64,
+        "count": -1,
+        "unsigned": 4_294_967_295_u32,
+        "ratio": 0.5,
+        "weight": 0.1,
+        "enabled": false,
+        "data": "aGVsbG8=",
+        "since": "2026-01-02T03:04:05Z",
+        "precisely": "2026-01-02T03:04:05.123456Z",
+        "until": "2026-12-31T23:59:59Z",
+        "uuid": "not checked here",
+        "port": "http",
+        "otherPort": 8080,
+        "memory": "1Gi",
+        "limits": { "cpu": "500m" },
+        "podIP": "10.0.0.1",
+        "clusterIPs": ["10.0.0.1", "::1"],
+        "nodeSelector": { "disk": "ssd" },
+        "parts": [{ "name": "wheel", "colour": "red" }, { "name": "axle" }],
+        "matrix": [[1.0, 2.5], []],
+        "byName": { "a": [{ "size": 1 }, {}], "b": [] },
+        "template": { "metadata": { "labels": { "a": "b" } }, "spec": { "image": "i" } },
+        "mode": "TCP",
+        "level": 2,
+        "mixed": "auto",
+        "ruled": { "a": "x" },
+    }));
+    fields["status"] =
+        json!({ "replicas": 1, "selector": "a=b", "conditions": [condition], "ownConditions": [own] });
+    let widget: Widget = check(fields);
+    let spec = widget.spec();
+    assert_eq!(spec.mode, WidgetSpecMode::Tcp);
+    assert_eq!(spec.port, IntOrString::String("http".to_owned()));
+    assert_eq!(
+        spec.data.as_ref().map(|data| data.0.as_slice()),
+        Some(b"hello".as_slice())
+    );
+    assert_eq!(spec.parts[0].colour, Some(WidgetSpecPartsColour::Red));
+    let conditions: &Vec<Condition> = widget
+        .status()
+        .and_then(|status| status.conditions.as_ref())
+        .unwrap();
+    assert_eq!(conditions[0].observed_generation, Some(3));
+}
+
+#[test]
+fn a_value_of_an_enum_that_is_not_in_the_schema_survives() {
+    for (value, expected) in [
+        ("", WidgetSpecMode::Empty),
+        ("Rolling", WidgetSpecMode::Rolling),
+        ("rolling", WidgetSpecMode::Rolling2),
+        ("!=", WidgetSpecMode::NotEqual),
+        ("1.2", WidgetSpecMode::V1_2),
+        ("self", WidgetSpecMode::Self_),
+        (
+            "FromTheFuture",
+            WidgetSpecMode::Unrecognized("FromTheFuture".to_owned()),
+        ),
+    ] {
+        let widget: Widget = check(widget(json!({ "mode": value })));
+        assert_eq!(widget.spec.mode, expected);
+    }
+}
+
+#[test]
+fn a_quantity_may_be_a_number_and_is_written_as_a_string() {
+    let numbers = widget(json!({ "limits": { "memory": 17_179_869_184_i64 }, "memory": 0.5 }));
+    let strings = widget(json!({ "limits": { "memory": "17179869184" }, "memory": "0.5" }));
+    check_becomes::<Widget>(numbers, strings);
+}
+
+#[test]
+fn an_empty_list_is_not_the_same_as_none() {
+    check::<Widget>(widget(json!({ "clusterIPs": [], "nodeSelector": {} })));
+    check::<Widget>(widget(json!({})));
+}
+
+#[test]
+fn what_is_required_and_missing_or_null_is_the_default() {
+    let expected = json!({ "class": "", "replicas": 0, "parts": [], "limits": {}, "mode": "", "port": 0 });
+    let nulls = json!({ "class": null, "replicas": null, "parts": null, "limits": null, "mode": null, "port": null, "since": null });
+    for spec in [json!({}), nulls] {
+        let widget: Widget = check_becomes(json!({ "spec": spec }), json!({ "spec": expected }));
+        assert_eq!(widget.spec, WidgetSpec::default());
+    }
+    for fields in [json!({}), json!({ "spec": null, "status": null })] {
+        check_becomes::<Widget>(fields, json!({ "spec": expected }));
+    }
+    let widget: Widget = serde_json::from_value(json!({})).unwrap();
+    assert_eq!(widget, Widget::default());
+}
+
+#[test]
+fn what_the_schema_does_not_name_is_dropped_as_the_server_drops_it() {
+    check_becomes::<Widget>(widget(json!({ "unknown": { "deep": [1] } })), widget(json!({})));
+}
+
+#[test]
+fn a_new_object_is_written_with_what_was_set() {
+    let parts = vec![WidgetSpecParts {
+        name: "wheel".to_owned(),
+        ..WidgetSpecParts::default()
+    }];
+    let widget = Widget::new(
+        "a",
+        WidgetSpec {
+            class: "small".to_owned(),
+            replicas: 2,
+            parts,
+            mode: WidgetSpecMode::OnDelete,
+            ..WidgetSpec::default()
+        },
+    );
+    let spec = json!({
+        "class": "small", "replicas": 2, "parts": [{ "name": "wheel" }], "limits": {}, "mode": "OnDelete", "port": 0,
+    });
+    assert_eq!(
+        serde_json::to_value(&widget).unwrap(),
+        object::<Widget>(json!({ "spec": spec }))
+    );
+}
+
+#[test]
+fn unknown_properties_survive_where_the_schema_wants_it() {
+    let inside =
+        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p", "labels": { "a": "b" } } });
+    let mut pod = inside.clone();
+    pod["spec"] = json!({ "containers": [{ "name": "c" }] });
+    let mut sized = inside;
+    sized["spec"] = json!({ "size": 1, "more": { "of": ["it"] } });
+    let fields = json!({
+        "beside": { "the": "spec" },
+        "spec": {
+            "anything": [1, "two", { "three": 3.5 }],
+            "anyObject": { "a": { "b": null } },
+            "requiredObject": { "x": 1 },
+            "nothingSaid": { "pruned": "by the server" },
+            "anyMap": { "a": 1, "b": "c" },
+            "mapOfAnything": { "a": null, "b": [] },
+            "list": [1, null, {}],
+            "partly": { "known": "k", "rest": "r", "unknown": { "deep": true } },
+            "resource": pod,
+            "resourceWithSpec": sized,
+            "schema": {
+                "type": "object",
+                "$ref": "#/x",
+                "properties": { "a": { "type": "object", "properties": { "b": { "type": "array", "items": {} } } } },
+                "items": { "type": "object", "properties": { "c": {} } },
+            },
+        },
+    });
+    let loose: Loose = check(fields);
+    assert_eq!(loose.rest.keys().collect::<Vec<_>>(), ["beside"]);
+    let spec = loose.spec.unwrap();
+    assert_eq!(spec.partly.unwrap().rest_2["unknown"], json!({ "deep": true }));
+    assert_eq!(
+        spec.resource_with_spec.unwrap().metadata.unwrap().name.as_deref(),
+        Some("p")
+    );
+}
+
+#[test]
+fn a_required_value_that_is_missing_stays_missing() {
+    check::<Loose>(json!({ "spec": {} }));
+    check::<Loose>(json!({}));
+}
+
+#[test]
+fn an_object_without_a_schema_survives_whole() {
+    let open: Open = check(json!({ "spec": { "a": [1] }, "status": { "b": null }, "data": "x" }));
+    assert_eq!(open.rest.len(), 3);
+    assert_eq!(
+        serde_json::to_value(Open::new("a")).unwrap(),
+        object::<Open>(json!({}))
+    );
+}
+
+/// Everything that a `Nullable` has always.
+fn nullable(more: Value) -> Value {
+    let mut spec = json!({
+        "always": "a", "alwaysList": [], "alwaysMap": {}, "alwaysObject": { "name": "n", "mode": "On" },
+        "alwaysTime": "2026-01-02T03:04:05Z", "nullable": null, "nullableAny": null,
+    });
+    let more = more.as_object().expect("fields are an object").clone();
+    spec.as_object_mut().expect("it is an object").extend(more);
+    json!({ "spec": spec })
+}
+
+#[test]
+fn null_survives_where_it_is_a_value_of_its_own() {
+    check::<Nullable>(nullable(json!({})));
+    check::<Nullable>(nullable(json!({ "nullable": "n", "nullableAny": { "a": null } })));
+    check::<Nullable>(nullable(
+        json!({ "nullableItems": ["a", null], "nullableValues": { "a": null, "b": 1 } }),
+    ));
+    check::<Nullable>(nullable(json!({ "optionalNullableAny": null })));
+}
+
+#[test]
+fn null_and_nothing_differ_where_the_server_has_a_default() {
+    let left_out: Nullable = check(nullable(json!({})));
+    let null: Nullable = check(nullable(json!({ "defaultedNullable": null })));
+    let set: Nullable = check(nullable(json!({ "defaultedNullable": "x" })));
+    let value = |object: Nullable| object.spec.and_then(|spec| spec.defaulted_nullable);
+    assert_eq!(
+        [left_out, null, set].map(value),
+        [None, Some(None), Some(Some("x".to_owned()))]
+    );
+}
+
+#[test]
+fn null_is_nothing_where_the_schema_does_not_tell_them_apart() {
+    let nulls = json!({ "optional": null, "optionalNullable": null, "optionalList": null, "defaultedToNull": null, "nullableMode": null });
+    check_becomes::<Nullable>(nullable(nulls), nullable(json!({})));
+}
+
+#[test]
+fn what_has_a_default_may_be_left_out() {
+    let object: Nullable = check(nullable(json!({ "defaultedObject": {} })));
+    let spec = object.spec.unwrap();
+    assert_eq!(
+        (spec.defaulted, spec.defaulted_object.unwrap().size),
+        (None, None)
+    );
+    check::<Nullable>(nullable(
+        json!({ "defaulted": 3, "defaultedObject": { "size": 1 } }),
+    ));
+}
+
+#[test]
+fn a_required_value_of_an_enum_that_is_missing_is_none_of_them() {
+    let object: Nullable = read(nullable(json!({ "alwaysObject": {} })));
+    let mode = object.spec.unwrap().always_object.mode;
+    assert_eq!(mode, NullableSpecAlwaysObjectMode::Unrecognized(String::new()));
+}
+
+#[test]
+fn odd_names_are_read_and_written_as_they_are() {
+    let names = [
+        "type",
+        "ref",
+        "self",
+        "Self",
+        "crate",
+        "super",
+        "async",
+        "gen",
+        "try",
+        "$ref",
+        "foo-bar",
+        "fooBar",
+        "foo_bar",
+        "foo.bar/baz",
+        "3d",
+        "ünï",
+        "名前",
+        "",
+        "$",
+        "URL",
+        "quo\"te",
+        "tick`s",
+        "x-kubernetes-preserve-unknown-fields-but-only-as-the-name-of-a-property-that-is-long",
+    ];
+    let mut spec: serde_json::Map<String, Value> = names
+        .iter()
+        .map(|name| ((*name).to_owned(), json!(format!("of {name}"))))
+        .collect();
+    spec.insert("caseless".to_owned(), json!({ "a": "x" }));
+    spec.insert("Caseless".to_owned(), json!({ "b": "y" }));
+    spec.insert("deep".to_owned(), json!({ "er": { "a": "x" } }));
+    spec.insert("deepEr".to_owned(), json!({ "b": "y" }));
+    let long = json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "a": { "name": "n", "mode": "A" }, "b": { "mode": "a" } } });
+    spec.insert(
+        "preferredDuringSchedulingIgnoredDuringExecution".to_owned(),
+        json!([long]),
+    );
+    let odd: OddIty = check(json!({ "Metadata": "m", "informer": { "name": "i" }, "spec": spec }));
+    assert_eq!(odd.spec.type_.as_deref(), Some("of type"));
+    assert_eq!(odd.spec.ünï.as_deref(), Some("of ünï"));
+    assert_eq!(odd.spec.foo_bar.as_deref(), Some("of fooBar"));
+}
+
+#[test]
+fn a_kind_says_what_it_is() {
+    assert_eq!(Widget::kind(&()), "Widget");
+    assert_eq!(Widget::group(&()), "example.com");
+    assert_eq!(Widget::version(&()), "v1");
+    assert_eq!(Widget::api_version(&()), "example.com/v1");
+    assert_eq!(Widget::plural(&()), "widgets");
+    assert_eq!(
+        Widget::url_path(&(), Some("ns")),
+        "/apis/example.com/v1/namespaces/ns/widgets"
+    );
+    assert_eq!(OddIty::kind(&()), "odd-ity");
+    let reference: ObjectReference = Widget::new("a", WidgetSpec::default()).object_ref(&());
+    assert_eq!(reference.name.as_deref(), Some("a"));
+}
+
+/// Kinds called like what generated code uses, in the same words for each.
+macro_rules! check_clashes {
+    ($($module:ident $kind:ident),* $(,)?) => {
+        $({
+            use informer_crd_tests::$module::$kind as Kind;
+            let spec = json!({
+                "names": ["a"], "labels": { "b": "c" }, "mode": "On", "maybe": null, "time": "2026-01-02T03:04:05Z",
+                "any": { "d": 1 }, "unknown": true,
+            });
+            check::<Kind>(json!({ "any": [1], "spec": spec, "status": { "ready": true }, "more": 1 }));
+        })*
+    };
+}
+
+#[test]
+fn a_kind_may_be_called_like_anything_in_the_prelude() {
+    check_clashes! {
+        clash_btreemap BTreeMap, clash_box Box, clash_clone Clone, clash_default Default, clash_objectmeta ObjectMeta,
+        clash_option Option, clash_result Result, clash_serialize Serialize, clash_string String, clash_time Time,
+        clash_value Value, clash_vec Vec,
+    }
+}

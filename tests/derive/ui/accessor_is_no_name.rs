@@ -1,0 +1,7 @@
+//! An accessor that cannot be a method.
+
+#[derive(informers::Informer)]
+#[informer(accessor = "my-orders")]
+struct Order {}
+
+fn main() {}

@@ -1,0 +1,7 @@
+//! An accessor that half of all types have.
+
+#[derive(informers::Informer)]
+#[informer(accessor = "clone")]
+struct Clone {}
+
+fn main() {}

@@ -1,0 +1,17 @@
+//! A function that gives a value and not something to iterate over.
+
+use kube::CustomResource;
+use serde::{Deserialize, Serialize};
+
+#[derive(CustomResource, informers::Informer, Clone, Debug, Deserialize, Serialize)]
+#[kube(group = "shop.example", version = "v1", kind = "Order", schema = "disabled")]
+#[informer(index(name = "items", by = "items_of", value = "u32"))]
+struct OrderSpec {
+    items: u32,
+}
+
+fn items_of(order: &Order) -> u32 {
+    order.spec.items
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+//! An index that nothing can ask for.
+
+#[derive(informers::Informer)]
+#[informer(accessor = "orders", index(by = "spec.owner"))]
+struct Order {}
+
+fn main() {}

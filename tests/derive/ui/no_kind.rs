@@ -1,0 +1,7 @@
+//! Nothing says what the kind is.
+
+#[derive(informers::Informer)]
+#[kube(group = "shop.example", version = "v1")]
+struct OrderSpec {}
+
+fn main() {}

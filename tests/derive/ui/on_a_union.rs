@@ -1,0 +1,9 @@
+//! An object can be read.
+
+#[derive(informers::Informer)]
+#[informer(accessor = "orders")]
+union Order {
+    number: u32,
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+//! An object has fields.
+
+#[derive(informers::Informer)]
+#[informer(accessor = "orders")]
+enum Order {
+    Open,
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+//! A path that is none.
+
+#[derive(informers::Informer)]
+#[informer(accessor = "orders", crate = "my informers")]
+struct Order {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! All mistakes in attributes are told at once.
+
+#[derive(informers::Informer)]
+#[informer(accessor = 5, indx(name = "a", by = "b"), crate = "::informers")]
+#[informer(index(name = "Owner", by = "spec.owner", vlaue = "u32"))]
+struct Order {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! A key that belongs into kube's attribute.
+
+#[derive(informers::Informer)]
+#[kube(group = "shop.example", version = "v1", kind = "Order")]
+#[informer(namespaced)]
+struct OrderSpec {}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! Projections in a user's crate: they read what they name and nothing else, and stand beside the whole kind.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod beside;
+mod cluster;
+mod custom;
+mod names;
+mod reads;
+mod support;
+mod ui;
+mod unusual;

@@ -1,0 +1,192 @@
+//! The proof: crates generated from the definitions of real projects compile and decode those projects' own objects, losing nothing.
+//!
+//! The definitions are not part of this repository. Where there is a folder with them, each of its folders is a project, with
+//! `crds/` and `objects/`. What is generated is built below the target folder, offline and with the lock file of this workspace.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::informer_gen;
+use crate::workspace::{self, cargo};
+use crate::{Result, process};
+
+/// Where the definitions may be, from the root of the workspace.
+pub(crate) const SHARED: &str = "../shared/crds";
+
+/// Whether there was anything to prove.
+pub(crate) enum Outcome {
+    /// What was decoded.
+    Ran(String),
+    /// There are no definitions.
+    Skipped(String),
+}
+
+/// One project, and the kinds that were generated for it.
+struct Project {
+    name: String,
+    /// What the crate is called in code.
+    module: String,
+    folder: PathBuf,
+    kinds: Vec<Kind>,
+}
+
+/// One kind in one version.
+struct Kind {
+    api_version: String,
+    kind: String,
+    /// Its type, below the crate.
+    path: String,
+}
+
+/// Generates, compiles and decodes everything in `folder`, a path from the root of the workspace.
+pub(crate) fn proof(folder: &str) -> Result<Outcome> {
+    let folder = workspace::root().join(folder);
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        let reason = format!("there are no definitions in {}", folder.display());
+        println!("crd --proof: skipped, because {reason}");
+        return Ok(Outcome::Skipped(reason));
+    };
+    let mut folders = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<PathBuf>>>()?;
+    folders.retain(|folder| folder.join("crds").is_dir());
+    folders.sort();
+    if folders.is_empty() {
+        return Err(format!("no folder of {} has a folder `crds`", folder.display()).into());
+    }
+    let place = workspace::target()?.join("crd-proof");
+    let _absent = std::fs::remove_dir_all(&place);
+    let projects = folders
+        .iter()
+        .map(|folder| generate(&place, folder))
+        .collect::<Result<Vec<_>>>()?;
+    write_decoder(&place, &projects)?;
+    let output = process::run_and_read(&mut decoder(&place, &projects))?;
+    Ok(Outcome::Ran(output.lines().last().unwrap_or_default().to_owned()))
+}
+
+/// Writes the crate of a project. Its manifest is ours, so that it depends on this workspace and not on what is published.
+fn generate(place: &Path, folder: &Path) -> Result<Project> {
+    let name = folder
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let out = place.join(&name);
+    write(&out.join("Cargo.toml"), &manifest(&name, &[]))?;
+    let mut command = informer_gen();
+    command.arg("-f").arg(folder.join("crds"));
+    command.args(["--crate", &name, "--out"]).arg(&out);
+    let output = process::run_and_read(&mut command)?;
+    let kinds: Vec<Kind> = output.lines().filter_map(kind).collect();
+    if kinds.is_empty() {
+        return Err(format!("nothing was generated for {name}").into());
+    }
+    // Generated again, it is the same.
+    process::run(command.arg("--check"))?;
+    Ok(Project {
+        module: name.replace('-', "_"),
+        folder: folder.to_owned(),
+        name,
+        kinds,
+    })
+}
+
+/// Reads a line that the program prints of a kind: `example.com/v1 Foo -> out/src/example_com/v1/foo.rs (2 types)`.
+fn kind(line: &str) -> Option<Kind> {
+    let (what, place) = line.split_once(" -> ")?;
+    let (api_version, kind) = what.split_once(' ')?;
+    let (path, _) = place.rsplit_once(" (")?;
+    let mut modules = path.rsplit('/').skip(1);
+    let (version, group) = (modules.next()?, modules.next()?);
+    Some(Kind {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        path: format!("{group}::{version}::{kind}"),
+    })
+}
+
+/// A workspace of the generated crates and a program that decodes objects with them.
+fn write_decoder(place: &Path, projects: &[Project]) -> Result<()> {
+    let members: Vec<String> = projects
+        .iter()
+        .map(|project| format!("\"{}\"", project.name))
+        .collect();
+    // The profile is that of this workspace, so that what is built there is not built again.
+    let root = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [\"decode\", {}]\n\n[profile.dev]\ndebug = \"line-tables-only\"\n\n\
+         [profile.dev.package.\"*\"]\ndebug = false\n",
+        members.join(", ")
+    );
+    write(&place.join("Cargo.toml"), &root)?;
+    std::fs::copy(workspace::root().join("Cargo.lock"), place.join("Cargo.lock"))?;
+    write(&place.join("decode/Cargo.toml"), &manifest("decode", projects))?;
+    let arms: String = projects
+        .iter()
+        .flat_map(|project| project.kinds.iter().map(move |kind| arm(project, kind)))
+        .collect();
+    let program = include_str!("decode.txt").replace("{arms}", &arms);
+    write(&place.join("decode/src/main.rs"), &program)
+}
+
+fn arm(project: &Project, kind: &Kind) -> String {
+    let Kind {
+        api_version,
+        kind,
+        path,
+    } = kind;
+    format!(
+        "        ({api_version:?}, {kind:?}) => decode::<{}::{path}>(object),\n",
+        project.module
+    )
+}
+
+/// The manifest of a crate that needs what generated crates need, and these.
+fn manifest(name: &str, projects: &[Project]) -> String {
+    let informers = workspace::root().join("informers");
+    let projects: String = projects
+        .iter()
+        .map(|project| format!("{0} = {{ path = \"../{0}\" }}\n", project.name))
+        .collect();
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n{projects}\
+         informers = {{ path = {informers:?} }}\nk8s-openapi = {{ version = \"0.29\", default-features = false, features = [\"std\"] }}\n\
+         kube = {{ version = \"5\", default-features = false }}\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
+         serde-saphyr = \"2\"\nserde_json = \"1\"\n"
+    )
+}
+
+fn decoder(place: &Path, projects: &[Project]) -> Command {
+    let mut command = cargo();
+    command.args(["run", "--offline", "--manifest-path"]);
+    command.arg(place.join("Cargo.toml"));
+    command.args(["--package", "decode", "--"]);
+    command.args(projects.iter().map(|project| project.folder.join("objects")));
+    if let Ok(target) = workspace::target() {
+        command.env("CARGO_TARGET_DIR", target);
+    }
+    command
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_program_gives_the_type() {
+        let line = "cert-manager.io/v1 Issuer -> a/src/cert_manager_io/v1/issuer.rs (162 types)";
+        let found = kind(line).expect("it is a line of a kind");
+        assert_eq!(
+            (found.api_version.as_str(), found.path.as_str()),
+            ("cert-manager.io/v1", "cert_manager_io::v1::Issuer")
+        );
+        assert!(kind("wrote 12 files, 0 unchanged").is_none());
+    }
+}
