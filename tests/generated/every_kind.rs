@@ -1,10 +1,6 @@
 //! One object of every kind, from its birth to its end, seen through the kind's own accessors on the embedded API server.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a helper that panics fails its test"
-)]
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 use std::sync::Arc;
 

@@ -2,11 +2,7 @@
 //!
 //! A test program of its own, because an informer for each of the kinds takes minutes to compile.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on fails, and says what it saw"
-)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod samples;
 
