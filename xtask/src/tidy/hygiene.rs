@@ -68,7 +68,9 @@ fn says_what_it_is_for(file: &File) -> bool {
     let mut lines = file.text.lines();
     if file.is_generated() {
         lines.next();
-        return lines.next().is_some_and(|line| line.starts_with("//!") || line.starts_with("// "));
+        return lines
+            .next()
+            .is_some_and(|line| line.starts_with("//!") || line.starts_with("// "));
     }
     lines.next().is_some_and(|line| line.starts_with("//!"))
 }
