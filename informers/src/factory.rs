@@ -139,7 +139,8 @@ impl SharedInformerFactory {
     }
 
     /// The informer of a resource, without its type: the typed one if this factory has made one or was given
-    /// [options](SharedInformerFactoryBuilder::kind) for it, else one of [`DynamicObject`]s.
+    /// [options](SharedInformerFactoryBuilder::kind) for it, else one of [`DynamicObject`]s. One that has only a part of each object, metadata or a
+    /// [projection](informer_core::Projected), is never taken for it.
     ///
     /// The server is not asked whether it has the resource: if it does not, the informer's state says so, and
     /// [`wait_for_sync`](Self::wait_for_sync) names it. If the factory is limited to namespaces the resource is taken to be

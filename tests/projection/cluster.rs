@@ -127,6 +127,16 @@ async fn several_kinds_may_be_projected_under_one_factory() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn kubes_own_api_reads_projections_too() {
+    let server = ApiServer::start();
+    server.create(&pod("web", "a", "node-1", "10.1.0.1")).unwrap();
+    let pods: kube::Api<PodOnNode> = kube::Api::namespaced(server.client(), "web");
+    let a = pods.get("a").await.unwrap();
+    assert_eq!(a.status.unwrap().pod_ip.as_deref(), Some("10.1.0.1"));
+    assert_eq!(pods.list(&Default::default()).await.unwrap().items.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_cannot_be_projected_is_told_and_stops_nothing() {
     let server = ApiServer::start();
     server.create(&pod("web", "a", "node-1", "10.1.0.1")).unwrap();

@@ -6,6 +6,9 @@ mod beside;
 mod cluster;
 mod custom;
 mod names;
+#[path = "memory/pods.rs"]
+#[allow(dead_code, reason = "the measurement also asks for metadata alone")]
+mod pods;
 mod reads;
 mod support;
 mod ui;

@@ -1,12 +1,13 @@
 //! What a projection takes from JSON.
 
 use informers::Projection;
-use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::Resource;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::pods;
 use crate::support::{OnNode, PodOnNode, Restarts, ServiceAddress, pod_json, service};
 
 fn read(json: Value) -> PodOnNode {
@@ -63,6 +64,46 @@ fn keys_that_are_not_named_may_hold_anything() {
     let json = r#"{"future": [{"deep": {"er": [1, 2.5, true, null, "x"]}}], "spec": {"nodeName": "n", "other": {}}}"#;
     let read: PodOnNode = serde_json::from_str(json).unwrap();
     assert_eq!(read.spec.unwrap().node_name.as_deref(), Some("n"));
+}
+
+#[test]
+fn a_key_that_comes_twice_counts_the_last_time_as_in_whole_types() {
+    for last in [r#"{"phase": "Failed"}"#, "null"] {
+        let json = format!(r#"{{"status": {{"phase": "Running"}}, "status": {last}}}"#);
+        let projected: PodOnNode = serde_json::from_str(&json).unwrap();
+        let whole: Pod = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            projected.status.map(|status| status.phase.map(String::from)),
+            whole.status.map(|status| status.phase),
+            "{json}"
+        );
+    }
+}
+
+#[test]
+fn a_projection_has_what_the_whole_type_has() {
+    for number in 0..50 {
+        let json = pods::json(number);
+        let projected: PodOnNode = serde_json::from_str(&json).unwrap();
+        let whole: Pod = serde_json::from_str(&json).unwrap();
+        assert_eq!(projected.metadata, whole.metadata);
+        let (spec, status) = (whole.spec.unwrap(), whole.status.unwrap());
+        assert_eq!(projected.spec.unwrap().node_name, spec.node_name);
+        let addresses = projected.status.unwrap();
+        assert_eq!(
+            (addresses.pod_ip, addresses.host_ip),
+            (status.pod_ip, status.host_ip)
+        );
+        let restarts = |of: &ContainerStatus| Restarts {
+            name: of.name.clone(),
+            restart_count: of.restart_count,
+        };
+        let statuses = status.container_statuses.unwrap();
+        assert_eq!(
+            addresses.container_statuses,
+            statuses.iter().map(restarts).collect::<Vec<_>>()
+        );
+    }
 }
 
 #[test]

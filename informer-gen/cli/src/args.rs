@@ -40,7 +40,7 @@ Exit code: 0 done, 1 bad input or something to write in --check, 2 wrong usage. 
 #[command(group(ArgGroup::new("source").required(true).args(["file", "cluster"])))]
 #[command(group(ArgGroup::new("target").required(true).multiple(true).args(["out", "crate_name"])))]
 pub(crate) struct Crd {
-    /// Only these definitions, such as `foos.example.com`
+    /// Only these definitions, such as `foos.example.com`, or `foos.example.com/v1` for one version
     ///
     /// Without names it is all that are found, or with `--cluster --check` those that the generated code is of.
     #[arg(value_name = "NAME", verbatim_doc_comment)]

@@ -59,7 +59,11 @@ fn read(arguments: &Crd, console: &mut Console<'_>) -> Result<Reading, Error> {
     #[cfg(feature = "cluster")]
     {
         use crate::cluster::{self, Wanted};
-        let wanted = match arguments.names.as_slice() {
+        let names = select::names(arguments).into_iter();
+        let mut names: Vec<String> = names.map(|name| name.definition.to_owned()).collect();
+        names.sort();
+        names.dedup();
+        let wanted = match names.as_slice() {
             [] => Wanted::All,
             names => Wanted::Named(names),
         };

@@ -43,6 +43,16 @@ pub enum Error {
         /// What is there.
         known: Vec<String>,
     },
+    /// A version was asked for that is not served.
+    #[error("{name} has no served version `{version}`: {}", instead(known))]
+    UnknownVersion {
+        /// The definition.
+        name: String,
+        /// What was asked for.
+        version: String,
+        /// The served versions.
+        known: Vec<String>,
+    },
     /// A group was asked for that is not there.
     #[error("no definition of the group `{group}` in {origin}: {}", instead(known))]
     UnknownGroup {

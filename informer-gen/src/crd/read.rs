@@ -31,6 +31,8 @@ pub struct Found {
     pub definition: Definition,
     /// Where it is.
     pub place: Place,
+    /// Served versions that nothing is wanted for; see [`Found::keep_versions`].
+    pub left_out: Vec<String>,
 }
 
 /// Where something is: a text, and a line of it where that is known.
@@ -112,6 +114,17 @@ impl Definition {
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.plural, self.group)
+    }
+}
+
+impl Found {
+    /// Leaves out all served versions but these. They count as not served from then on.
+    pub fn keep_versions(&mut self, wanted: &[&str]) {
+        let versions = self.definition.versions.iter_mut();
+        for version in versions.filter(|version| version.served && !wanted.contains(&version.name.as_str())) {
+            version.served = false;
+            self.left_out.push(version.name.clone());
+        }
     }
 }
 
@@ -233,7 +246,11 @@ impl Reading {
             message,
         })?;
         check_names(&definition, &place)?;
-        self.found.push(Found { definition, place });
+        self.found.push(Found {
+            definition,
+            place,
+            left_out: Vec::new(),
+        });
         Ok(())
     }
 }

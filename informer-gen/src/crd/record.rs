@@ -5,7 +5,8 @@
 
 mod drift;
 
-use super::definition::{Definition, Scope};
+use super::definition::Scope;
+use super::read::Found;
 use super::shape::{Presence, Shape, ShapeField, shape};
 use super::types::{SchemaError, SchemaProblem};
 
@@ -32,6 +33,8 @@ pub struct RecordedDefinition {
     pub scope: Scope,
     /// Its served versions, in the order of the definition.
     pub versions: Vec<RecordedVersion>,
+    /// Served versions that no code was wanted for.
+    pub left_out: Vec<String>,
 }
 
 /// One served version.
@@ -58,7 +61,8 @@ impl Record {
     ///
     /// # Errors
     /// If a schema cannot be followed.
-    pub fn of(definition: &Definition) -> Result<RecordedDefinition, SchemaError> {
+    pub fn of(found: &Found) -> Result<RecordedDefinition, SchemaError> {
+        let definition = &found.definition;
         let served = definition.versions.iter().filter(|version| version.served);
         let versions = served.map(|version| {
             let shape = match shape(definition, version) {
@@ -75,6 +79,7 @@ impl Record {
             kind: definition.kind.clone(),
             scope: definition.scope,
             versions: versions.collect::<Result<_, _>>()?,
+            left_out: found.left_out.clone(),
         })
     }
 
@@ -87,6 +92,9 @@ impl Record {
                 name, kind, scope, ..
             } = definition;
             text += &format!("\ndefinition {name} {kind} {}\n", scope_name(*scope));
+            for version in &definition.left_out {
+                text += &format!("left-out {version}\n");
+            }
             for version in &definition.versions {
                 text += &format!("version {}\n", version.name);
                 for field in &version.shape.fields {
@@ -141,7 +149,9 @@ impl Record {
                 kind: (*kind).to_owned(),
                 scope: parse_scope(scope)?,
                 versions: Vec::new(),
+                left_out: Vec::new(),
             }),
+            ["left-out", name] => self.definitions.last_mut()?.left_out.push((*name).to_owned()),
             ["version", name] => self.definitions.last_mut()?.versions.push(RecordedVersion {
                 name: (*name).to_owned(),
                 shape: Shape::default(),

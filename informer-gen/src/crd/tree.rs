@@ -158,6 +158,19 @@ pub enum TreeError {
         /// What was given.
         path: String,
     },
+    /// One type would stand for several versions, though a type knows only one.
+    #[error(
+        "`{path}` would be the type of both {one} and {other}: put `{{version}}` into --types, or name the version you want, as in \
+         `foos.example.com/v1`"
+    )]
+    SharedType {
+        /// The type.
+        path: String,
+        /// The first version.
+        one: String,
+        /// The second version.
+        other: String,
+    },
     /// The crate cannot have this name.
     #[error(
         "`{name}` cannot be the name of a crate: write small letters, digits, dashes and underscores, such as `example-client`"
@@ -242,7 +255,7 @@ pub fn tree(found: &[Found], options: &TreeOptions) -> Result<Tree, TreeError> {
 /// If a schema cannot be followed. A version without one has no fields.
 pub fn record_of(found: &[Found]) -> Result<Record, TreeError> {
     let definitions = found.iter().map(|found| {
-        Record::of(&found.definition).map_err(|problem| TreeError::Schema {
+        Record::of(found).map_err(|problem| TreeError::Schema {
             place: Box::new(found.place.clone()),
             problem,
         })

@@ -101,7 +101,7 @@ impl Projection<'_> {
         });
         let checks = fields.iter().map(|field| types::check(self, field));
         quote! {
-            #[allow(dead_code, unused_imports, reason = "what is there for the compiler's sake is never run")]
+            #[allow(dead_code, deprecated, unused_imports, reason = "what is there for the compiler's sake is never run")]
             const _: () = {
                 use #support::{Foreign as _, NotAProjection as _};
 

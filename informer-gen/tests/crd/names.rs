@@ -137,6 +137,9 @@ pub struct OddItySpec {
     /// `Self`, which the schema does not describe.
     #[serde(rename = "Self", skip_serializing_if = "Option::is_none")]
     pub self_2: Option<String>,
+    /// `Time`, which the schema does not describe.
+    #[serde(rename = "Time", skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
     /// `URL`, which the schema does not describe.
     #[serde(rename = "URL", skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -174,6 +177,9 @@ pub struct OddItySpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred_during_scheduling_ignored_during_execution:
         Option<Vec<OddItySpecPreferredDuringSchedulingIgnoredDuringExecution>>,
+    /// `present`, which the schema does not describe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub present: Option<String>,
     /// `quo"te`, which the schema does not describe.
     #[serde(rename = "quo\"te", skip_serializing_if = "Option::is_none")]
     pub quo_te: Option<String>,

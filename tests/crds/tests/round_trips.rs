@@ -335,6 +335,8 @@ fn odd_names_are_read_and_written_as_they_are() {
         "",
         "$",
         "URL",
+        "Time",
+        "present",
         "quo\"te",
         "tick`s",
         "x-kubernetes-preserve-unknown-fields-but-only-as-the-name-of-a-property-that-is-long",

@@ -22,6 +22,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
+/// As a build script's output would be taken in.
+mod included {
+    include!("../src/generated/mod.rs");
+}
+
 fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
@@ -96,6 +101,15 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
             false => vec![path],
         })
         .collect()
+}
+
+#[test]
+fn a_generated_tree_can_be_included() {
+    use kube::Resource as _;
+    assert_eq!(
+        included::hosting_example_com::v1::Website::plural(&()),
+        "websites"
+    );
 }
 
 #[tokio::test]

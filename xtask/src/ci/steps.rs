@@ -187,6 +187,8 @@ fn quickstart() -> Result<Passed> {
 fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--no-default-features"]))?;
+    run(cargo().args(["check", "-p", "informer-gen", "--features", "crd"]))?;
+    run(cargo().args(["check", "-p", "informer-gen-cli", "--no-default-features"]))?;
     // The typed layer with no group, one group, and all of them but without TLS.
     for groups in ["", "core", "full", "derive"] {
         let layer = [

@@ -5,7 +5,7 @@
 
 use informer_gen::crd::Record;
 
-use super::record_path;
+use super::{record_path, select};
 use crate::args::Crd;
 use crate::{Console, Error};
 
@@ -49,7 +49,7 @@ fn recorded(arguments: &Crd) -> Result<Record, Error> {
     Record::parse(&text).map_err(|problem| Error::Record { path, problem })
 }
 
-/// Leaves in the record what was asked for.
+/// Leaves in the record what was asked for. A version in a name makes no difference: the record has those that code was wanted for.
 fn keep(record: &mut Record, arguments: &Crd) -> Result<(), Error> {
     let origin = record_path(arguments).display().to_string();
     let known: Vec<String> = record
@@ -58,8 +58,13 @@ fn keep(record: &mut Record, arguments: &Crd) -> Result<(), Error> {
         .map(|definition| definition.name.clone())
         .collect();
     let group = |name: &str| name.split_once('.').map_or("", |(_, group)| group).to_owned();
-    if let Some(name) = arguments.names.iter().find(|&name| !known.contains(name)) {
-        let name = name.clone();
+    let names: Vec<&str> = select::names(arguments)
+        .iter()
+        .map(|name| name.definition)
+        .collect();
+    let is_known = |name: &str| known.iter().any(|known| known == name);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+        let name = (*name).to_owned();
         return Err(Error::UnknownName { name, origin, known });
     }
     let is_known = |wanted: &str| known.iter().any(|name| group(name) == wanted);
@@ -68,7 +73,7 @@ fn keep(record: &mut Record, arguments: &Crd) -> Result<(), Error> {
         return Err(Error::UnknownGroup { group, origin, known });
     }
     record.definitions.retain(|definition| {
-        let is_named = arguments.names.is_empty() || arguments.names.contains(&definition.name);
+        let is_named = names.is_empty() || names.contains(&definition.name.as_str());
         is_named && (arguments.group.is_empty() || arguments.group.contains(&group(&definition.name)))
     });
     match record.definitions.is_empty() {

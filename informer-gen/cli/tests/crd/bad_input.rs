@@ -238,6 +238,26 @@ fn a_file_system_that_refuses_is_named() {
     );
 }
 
+/// What fails only while files are written leaves neither files nor folders behind.
+#[cfg(unix)]
+#[test]
+fn a_failure_half_way_leaves_nothing_behind() {
+    let folder = Folder::with(&[
+        (
+            "crd.yaml",
+            &(definition("a.example", "Bar", "bars") + "---\n" + &foo()),
+        ),
+        ("generated/mine", ""),
+    ]);
+    // It is not there when it is looked at, and in the way when it is made.
+    std::os::unix::fs::symlink("nowhere", folder.path("generated/example_com")).unwrap();
+    check_in(
+        &folder,
+        ARGUMENTS,
+        &["cannot write generated/example_com/v1", "because: "],
+    );
+}
+
 #[test]
 fn a_file_of_somebody_else_is_never_overwritten() {
     let files = [

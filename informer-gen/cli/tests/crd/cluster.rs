@@ -1,7 +1,5 @@
 //! `--cluster`, against an API server on a port of its own, with a kubeconfig in the test's folder.
 
-#![cfg(feature = "cluster")]
-
 use informer_testing::{ApiServer, Fault, Rule, Verb};
 use serde_json::Value;
 
@@ -170,6 +168,22 @@ fn drift_is_told_field_by_field() {
     folder
         .run(check)
         .fails(1, &[], &["foos.example.com: the definition is gone\n"]);
+    cluster.end();
+}
+
+#[test]
+fn a_version_that_was_left_out_is_no_drift() {
+    let second =
+        "    - { name: v2, served: true, storage: false, schema: { openAPIV3Schema: { type: object } } }\n";
+    let cluster = Cluster::new(&[foo() + second]);
+    let folder = &cluster.folder;
+    folder
+        .run("--cluster --out generated foos.example.com/v1")
+        .says(&["example.com/v1 Foo"]);
+    folder.run("--cluster --check --out generated").says(&[]);
+    folder
+        .run("--cluster --check --out generated foos.example.com/v1")
+        .says(&[]);
     cluster.end();
 }
 

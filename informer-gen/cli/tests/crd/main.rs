@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 mod bad_input;
+#[cfg(feature = "cluster")]
 mod cluster;
 mod support;
 mod writing;

@@ -55,6 +55,7 @@ impl Folder {
     }
 
     /// From now on there is a cluster.
+    #[cfg(feature = "cluster")]
     pub(crate) fn use_cluster(&mut self, kubeconfig: &str) {
         self.write("kubeconfig", kubeconfig);
         self.kubeconfig = Some(self.path("kubeconfig"));
@@ -71,7 +72,9 @@ impl Folder {
                     folders.push(path);
                 } else {
                     let name = path.strip_prefix(self.folder.path()).unwrap();
-                    let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+                    // A link that leads nowhere has no content.
+                    let text =
+                        String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
                     files.insert(name.display().to_string(), text);
                 }
             }

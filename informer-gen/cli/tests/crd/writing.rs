@@ -95,6 +95,46 @@ fn only_what_is_asked_for_is_generated() {
 }
 
 #[test]
+fn a_name_may_ask_for_one_version() {
+    let second =
+        "    - { name: v2, served: true, storage: false, schema: { openAPIV3Schema: { type: object } } }\n";
+    let folder = Folder::with(&[("crd.yaml", &(foo() + second))]);
+    folder
+        .run("-f crd.yaml --out generated")
+        .says(&["example.com/v1 Foo", "example.com/v2 Foo"]);
+    folder
+        .run("-f crd.yaml --out generated foos.example.com/v2")
+        .says(&["example.com/v2 Foo", "removed 2 left over"]);
+    assert!(
+        folder
+            .read("generated/crds.txt")
+            .contains("\nleft-out v1\nversion v2\n")
+    );
+    folder
+        .run("-f crd.yaml --out generated foos.example.com/v3")
+        .fails(
+            1,
+            &["foos.example.com has no served version `v3`: there is v1, v2"],
+            &[],
+        );
+
+    // A type is of one version.
+    folder
+        .run("-f crd.yaml --out generated --types crate::api")
+        .fails(
+            1,
+            &[
+                "`crate::api::Foo` would be the type of both example.com/v1 Foo and example.com/v2 Foo",
+                "{version}",
+            ],
+            &[],
+        );
+    folder
+        .run("-f crd.yaml --out generated --types crate::api foos.example.com/v1")
+        .says(&[]);
+}
+
+#[test]
 fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     let folder = folder();
     let before = (folder.files(), folder.folders());

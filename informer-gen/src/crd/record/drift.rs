@@ -83,6 +83,7 @@ fn of_definition(
         match (find(&before.versions, name), find(&now.versions, name)) {
             (Some(before), Some(now)) => of_shape(&before, &now, &mut |change| add(Some(name), change)),
             (Some(_), None) => add(Some(name), "no longer served".to_owned()),
+            _ if before.left_out.contains(name) => {}
             _ => add(Some(name), "served, and there is no code for it".to_owned()),
         }
     }

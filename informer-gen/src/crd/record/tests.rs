@@ -21,6 +21,7 @@ fn record() -> Record {
             name: "foos.example.com".to_owned(),
             kind: "Foo".to_owned(),
             scope: Scope::Namespaced,
+            left_out: vec!["v0".to_owned()],
             versions: vec![RecordedVersion {
                 name: "v1".to_owned(),
                 shape: Shape { fields },
@@ -98,6 +99,18 @@ fn an_object_that_has_come_or_gone_is_said_once() {
             "foos.example.com v1: `status` was added (object, optional)",
             "foos.example.com v1: `statuses[].a` was added (string, optional)",
         ],
+    );
+}
+
+#[test]
+fn a_version_that_was_left_out_is_no_news() {
+    check_drift(
+        |definition| {
+            let mut other = definition.versions[0].clone();
+            other.name = "v0".to_owned();
+            definition.versions.push(other);
+        },
+        &[],
     );
 }
 

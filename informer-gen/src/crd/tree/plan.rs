@@ -110,6 +110,7 @@ pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a
         .into_iter()
         .map(|(name, versions)| group(name, versions))
         .collect::<Result<_, _>>()?;
+    check_existing(&groups)?;
     let mut owners = Owners::new("the module of a group");
     owners.claim("prelude", "the prelude")?;
     owners.claim("lib", "the root of the crate")?;
@@ -117,6 +118,27 @@ pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a
         owners.claim(&group.module, &format!("the group {}", group.name))?;
     }
     Ok(groups)
+}
+
+/// A type that is there already is of one version: with it, the accessor of another version would watch the wrong one.
+fn check_existing(groups: &[Group<'_>]) -> Result<(), TreeError> {
+    let mut owners: HashMap<&str, String> = HashMap::new();
+    for version in groups.iter().flat_map(|group| &group.versions) {
+        for kind in &version.kinds {
+            let KindTypes::Existing(path) = &kind.types else {
+                continue;
+            };
+            let owner = format!("{} {}", version.api_version, kind.definition.kind);
+            if let Some(one) = owners.insert(path, owner.clone()) {
+                return Err(TreeError::SharedType {
+                    path: path.clone(),
+                    one,
+                    other: owner,
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn group<'a>(name: &'a str, versions: BTreeMap<&str, Vec<Kind<'a>>>) -> Result<Group<'a>, TreeError> {

@@ -48,8 +48,7 @@ pub(super) fn root(groups: &[Group<'_>], root: &Root) -> String {
         text += &format!("\n/// The kinds of `{name}`.\n{ALLOWED}#[rustfmt::skip]\npub mod {module};\n");
     }
     text += "\n/// The extension traits, which give factories and listers the accessors of these kinds.\n";
-    text += "#[allow(unused_imports, reason = \"a program uses a part of it\")]\n";
-    text += "#[rustfmt::skip]\npub mod prelude {\n";
+    text += &format!("{ALLOWED}#[rustfmt::skip]\npub mod prelude {{\n");
     for group in groups {
         let module = &group.module;
         for version in &group.versions {

@@ -1,5 +1,7 @@
 //! From a schema to the types for it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::docs;
@@ -121,7 +123,7 @@ impl Builder {
 
     /// The type of a value. `name` is that of the type to be generated, should one be needed.
     fn value(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
-        self.nodes += 1;
+        self.nodes += 1 + schema.values.len();
         if self.nodes > MAX_NODES {
             return Err(SchemaProblem::TooLarge {
                 path: path.text.clone(),
@@ -188,8 +190,8 @@ impl Builder {
 
     fn string(&mut self, schema: &Schema, name: &str, path: &Path) -> Type {
         let values: Vec<&str> = schema.values.iter().filter_map(Value::as_str).collect();
-        let others = schema.values.iter().filter(|value| !value.is_string());
-        if values.is_empty() || others.into_iter().any(|value| !value.is_null()) {
+        let is_other = |value: &Value| !value.is_string() && !value.is_null();
+        if values.is_empty() || schema.values.iter().any(is_other) {
             return Type::Basic(known::string(schema));
         }
         let place = self.take_place();
@@ -253,6 +255,7 @@ impl Builder {
             names.reserve("metadata");
         }
         let mut rust_names = field_names(&mut names, properties.iter().map(|(json, _)| *json));
+        let required: BTreeSet<&str> = schema.required.iter().map(String::as_str).collect();
         let mut fields = Vec::with_capacity(properties.len());
         for (json, property) in properties {
             let rust_name = rust_names.remove(json).unwrap_or_default();
@@ -262,7 +265,7 @@ impl Builder {
             };
             let type_name = format!("{name}{}", names::segment(json));
             let type_ = path.property(json, |path| self.value(property, &type_name, path))?;
-            let is_required = schema.required.iter().any(|required| required == json);
+            let is_required = required.contains(json);
             fields.push(Field {
                 json: json.to_owned(),
                 name: rust_name,
@@ -297,7 +300,7 @@ impl Builder {
 fn field_names<'a>(
     names: &mut Names,
     properties: impl Iterator<Item = &'a str> + Clone,
-) -> std::collections::BTreeMap<&'a str, String> {
+) -> BTreeMap<&'a str, String> {
     let is_plain = |json: &&str| names::camel_case(&names::field(json)).as_deref() == Some(json);
     let plain = properties.clone().filter(|json| is_plain(json));
     let others = properties.filter(|json| !is_plain(json));
@@ -356,15 +359,14 @@ fn field_docs(json: &str, schema: &Schema) -> Vec<String> {
 
 fn enumeration(values: &[&str], name: String, path: &str) -> Enum {
     let mut names = Names::default();
-    let mut variants: Vec<Variant> = Vec::new();
-    for value in values {
-        if variants.iter().all(|variant| variant.value != *value) {
-            variants.push(Variant {
-                value: (*value).to_owned(),
-                name: names.give(&names::variant(value), ""),
-            });
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let new = values.iter().filter(|value| seen.insert(**value));
+    let variants = new
+        .map(|value| Variant {
+            value: (*value).to_owned(),
+            name: names.give(&names::variant(value), ""),
+        })
+        .collect();
     Enum {
         name,
         path: path.to_owned(),

@@ -1,6 +1,6 @@
 //! Rust names for JSON names, whatever those are: keywords, odd characters, two that fall together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::words;
 
@@ -43,21 +43,27 @@ const SYMBOLS: [(char, &str); 24] = [
 
 /// Names that are taken already. Each name is given once.
 #[derive(Default)]
-pub(super) struct Names(BTreeSet<String>);
+pub(super) struct Names {
+    taken: BTreeSet<String>,
+    /// The number to try next for a name that is taken, so that a thousand of one name take a thousand steps.
+    next: BTreeMap<String, u64>,
+}
 
 impl Names {
     /// Keeps a name from being given.
     pub(super) fn reserve(&mut self, name: &str) {
-        self.0.insert(name.to_owned());
+        self.taken.insert(name.to_owned());
     }
 
     /// `name`, or the first of `name2`, `name3`, ... (with `joint` before the number) that is free.
     pub(super) fn give(&mut self, name: &str, joint: &str) -> String {
-        let stem = name.trim_end_matches('_');
-        let numbered = (2_u64..).map(|number| format!("{stem}{joint}{number}"));
-        let mut candidates = std::iter::once(name.to_owned()).chain(numbered);
-        let free = candidates.find(|candidate| self.0.insert(candidate.clone()));
-        free.expect("there are more numbers than names")
+        let mut given = name.to_owned();
+        while !self.taken.insert(given.clone()) {
+            let number = self.next.entry(name.to_owned()).or_insert(2);
+            given = format!("{}{joint}{number}", name.trim_end_matches('_'));
+            *number += 1;
+        }
+        given
     }
 }
 

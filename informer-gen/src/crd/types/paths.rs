@@ -1,5 +1,6 @@
 //! How generated code calls what it does not define: by a short name, unless a generated type has that name.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Basic, Model, Type};
@@ -35,6 +36,8 @@ const TRAITS: [(&str, &str); 2] = [("Default", "std::default"), ("ToOwned", "std
 pub(super) struct Paths<'a> {
     model: &'a Model,
     generated: BTreeSet<&'a str>,
+    /// What has been asked for so far, to be imported. Words in the text would not do: a property may be called `Time`.
+    used: RefCell<BTreeSet<&'static str>>,
 }
 
 impl<'a> Paths<'a> {
@@ -43,6 +46,7 @@ impl<'a> Paths<'a> {
         Self {
             model,
             generated: items.chain([model.root.name.as_str()]).collect(),
+            used: RefCell::default(),
         }
     }
 
@@ -51,7 +55,11 @@ impl<'a> Paths<'a> {
         let known = IMPORTS.iter().chain(&PRELUDE).find(|(known, _)| *known == name);
         match known {
             Some((_, module)) if self.generated.contains(name) => format!("::{module}::{name}"),
-            _ => name.to_owned(),
+            Some((known, _)) => {
+                self.used.borrow_mut().insert(known);
+                name.to_owned()
+            }
+            None => name.to_owned(),
         }
     }
 
@@ -76,17 +84,10 @@ impl<'a> Paths<'a> {
         Layout::generic(self.of("Option"), vec![inner])
     }
 
-    /// The lines that import what `text` uses, in rustfmt's order.
-    pub(super) fn imports(&self, text: &str) -> String {
-        let words: BTreeSet<&str> = text
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"))
-            .flat_map(|line| {
-                line.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':')
-            })
-            .map(|word| word.split("::").next().unwrap_or_default())
-            .collect();
-        let is_used = |name: &str| words.contains(name) && !self.generated.contains(name);
+    /// The lines that import what has been asked for, in rustfmt's order.
+    pub(super) fn imports(&self) -> String {
+        let used = self.used.borrow();
+        let is_used = |name: &str| used.contains(name);
         let mut modules: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (name, module) in IMPORTS.iter().filter(|(name, _)| is_used(name)) {
             modules.entry(module).or_default().insert((*name).to_owned());

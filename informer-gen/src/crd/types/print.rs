@@ -33,12 +33,12 @@ pub(super) fn print(model: &Model, definition: &Definition, version: &Version) -
         }
     }
     for helper in HELPERS {
-        if body.contains(&format!("\"{}\"", helper.name)) {
+        if (helper.is_used)(model) {
             body.push('\n');
             body.push_str(&helper.text(&paths));
         }
     }
-    let imports = paths.imports(&body);
+    let imports = paths.imports();
     let (kind, group, version) = (&definition.kind, &definition.group, &version.name);
     format!("//! `{kind}` of `{group}/{version}`: its types, from its schema.\n\n{imports}\n{body}")
 }
@@ -229,7 +229,7 @@ pub(super) fn literal(text: &str) -> String {
 
 /// A function that attributes name, written only where one does.
 struct Helper {
-    name: &'static str,
+    is_used: fn(&Model) -> bool,
     docs: &'static str,
     /// `{Result}` and the like are put in as the module has to call them.
     text: &'static str,
@@ -237,7 +237,8 @@ struct Helper {
 
 const HELPERS: [Helper; 3] = [
     Helper {
-        name: "or_default",
+        // Metadata are always read by it.
+        is_used: |_| true,
         docs: "Reads null as the default, so that no object is lost because of it.",
         text: "\
 fn or_default<'de, D, T>(deserializer: D) -> {Result}<T, D::Error>
@@ -251,7 +252,7 @@ where
 ",
     },
     Helper {
-        name: "present",
+        is_used: |model| has_presence(model, Presence::OptionalNullable),
         docs: "Reads null as a value, which is not the same as nothing.",
         text: "\
 fn present<'de, D, T>(deserializer: D) -> {Result}<{Option}<T>, D::Error>
@@ -264,7 +265,7 @@ where
 ",
     },
     Helper {
-        name: "untyped",
+        is_used: |model| model.root.rest.is_some(),
         docs: "Reads unknown properties, of which `apiVersion` and `kind` are none.",
         text: "\
 fn untyped<'de, D, V>(deserializer: D) -> {Result}<{BTreeMap}<{String}, V>, D::Error>
@@ -283,9 +284,22 @@ where
 
 impl Helper {
     fn text(&self, paths: &Paths<'_>) -> String {
-        let names = ["BTreeMap", "Default", "Option", "Result", "String"];
-        let fill = |text: String, name: &str| text.replace(&format!("{{{name}}}"), &paths.of(name));
-        let text = names.into_iter().fold(self.text.to_owned(), fill);
+        let mut text = self.text.to_owned();
+        for name in ["BTreeMap", "Default", "Option", "Result", "String"] {
+            let place = format!("{{{name}}}");
+            if text.contains(&place) {
+                text = text.replace(&place, &paths.of(name));
+            }
+        }
         format!("/// {}\n{text}", self.docs)
     }
+}
+
+fn has_presence(model: &Model, presence: Presence) -> bool {
+    let structs = model.items.iter().filter_map(|item| match item {
+        Item::Struct(item) => Some(item),
+        Item::Enum(_) => None,
+    });
+    let mut fields = structs.chain([&model.root]).flat_map(|item| &item.fields);
+    fields.any(|field| field.presence == presence)
 }

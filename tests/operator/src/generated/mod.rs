@@ -10,7 +10,10 @@
 pub mod hosting_example_com;
 
 /// The extension traits, which give factories and listers the accessors of these kinds.
-#[allow(unused_imports, reason = "a program uses a part of it")]
+#[allow(dead_code, unused_imports, reason = "a program uses a part of it")]
+#[allow(missing_docs, reason = "a schema need not describe its fields")]
+#[allow(unreachable_pub, reason = "the module may be a private one")]
+#[allow(clippy::all, clippy::pedantic, reason = "it is generated")]
 #[rustfmt::skip]
 pub mod prelude {
     pub use super::hosting_example_com::v1::WebsiteListerExt as _;
