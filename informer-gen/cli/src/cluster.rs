@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use informer_gen::crd::{self, ReadError, Reading};
+use kube::config::{InferConfigError, KubeconfigError};
 use kube::{Client, Config};
 use serde_json::Value;
 
@@ -21,9 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub enum ClusterError {
     /// There is no cluster, or it is not known how to reach it.
     #[error(
-        "no cluster: neither a usable kubeconfig ($KUBECONFIG, ~/.kube/config) nor a pod's service account"
+        "no cluster: this is not a pod, and the kubeconfig ($KUBECONFIG or ~/.kube/config) cannot be used: {why}"
     )]
-    NoCluster(#[source] Box<kube::config::InferConfigError>),
+    NoCluster {
+        /// What is wrong with the kubeconfig. Nothing of it is quoted: it holds secrets.
+        why: String,
+    },
     /// A client cannot be made of the configuration.
     #[error("cannot make a client for the cluster at {address}")]
     Client {
@@ -119,7 +123,9 @@ struct Cluster {
 impl Cluster {
     async fn connect() -> Result<Self, ClusterError> {
         let config = Config::infer().await;
-        let config = config.map_err(|error| ClusterError::NoCluster(Box::new(error)))?;
+        let config = config.map_err(|error| ClusterError::NoCluster {
+            why: what_is_wrong(&error),
+        })?;
         let address = address(&config);
         match Client::try_from(config) {
             Ok(client) => Ok(Self { client, address }),
@@ -196,6 +202,25 @@ impl Cluster {
                 source,
             },
         }
+    }
+}
+
+/// What is wrong with a kubeconfig, without quoting it.
+fn what_is_wrong(error: &InferConfigError) -> String {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<KubeconfigError>());
+    match cause {
+        // The parser's own words quote what it read, and that may be a token.
+        Some(KubeconfigError::Parse(error)) => {
+            let place = error.location().map_or(String::new(), |place| {
+                format!(" (line {}, column {})", place.line(), place.column())
+            });
+            format!("it is not sound YAML, or not a kubeconfig{place}")
+        }
+        Some(KubeconfigError::CurrentContextNotSet) => {
+            "it names no current context; run `kubectl config use-context NAME`".to_owned()
+        }
+        Some(other) => other.to_string(),
+        None => "there is none".to_owned(),
     }
 }
 

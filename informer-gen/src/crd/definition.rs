@@ -307,3 +307,83 @@ impl From<VersionManifest> for Version {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition(version: Value) -> serde_json::Result<Definition> {
+        let spec = json!({ "group": "example.com", "names": { "kind": "Foo", "plural": "foos" }, "scope": "Cluster", "versions": [version] });
+        serde_json::from_value(
+            json!({ "apiVersion": "apiextensions.k8s.io/v1", "spec": spec, "status": null }),
+        )
+    }
+
+    fn version(more: Value) -> Version {
+        let mut version = json!({ "name": "v1", "served": true, "storage": false });
+        version
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        definition(version).unwrap().versions.remove(0)
+    }
+
+    #[test]
+    fn names_that_are_left_out_are_those_the_server_gives() {
+        let definition = definition(json!({ "name": "v1", "served": true, "storage": true })).unwrap();
+        assert_eq!(
+            (definition.list_kind.as_str(), definition.singular.as_str()),
+            ("FooList", "foo")
+        );
+        assert_eq!(definition.scope, Scope::Cluster);
+    }
+
+    #[test]
+    fn an_empty_status_subresource_is_one() {
+        let present = version(json!({ "subresources": { "status": {} } }));
+        let absent = version(json!({ "subresources": { "scale": { "specReplicasPath": ".spec.n" } } }));
+        assert_eq!(
+            (present.status, absent.status),
+            (StatusSubresource::Present, StatusSubresource::Absent)
+        );
+        assert_eq!(absent.scale.unwrap().spec_replicas_path, ".spec.n");
+    }
+
+    #[test]
+    fn a_version_is_deprecated_with_or_without_words() {
+        let check = |more: Value, expected: Deprecation| assert_eq!(version(more).deprecation, expected);
+        check(json!({}), Deprecation::No);
+        check(json!({ "deprecated": true }), Deprecation::Deprecated);
+        check(
+            json!({ "deprecated": true, "deprecationWarning": "x" }),
+            Deprecation::Warning("x".to_owned()),
+        );
+    }
+
+    #[test]
+    fn a_key_without_a_value_is_as_good_as_none() {
+        let schema =
+            json!({ "type": "object", "properties": null, "required": null, "enum": null, "nullable": null });
+        let version = version(json!({ "schema": { "openAPIV3Schema": schema }, "subresources": null }));
+        let expected = Schema {
+            type_: Some("object".to_owned()),
+            ..Schema::default()
+        };
+        assert_eq!(version.schema, Some(expected));
+    }
+
+    #[test]
+    fn a_mistake_deep_inside_is_told_as_it_is() {
+        let items = json!({ "type": "object", "additionalProperties": { "type": 7 } });
+        let schema = json!({ "type": "array", "items": items });
+        let version =
+            json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+        let error = definition(version).unwrap_err().to_string();
+        assert!(
+            error.contains("invalid type: integer `7`, expected a string"),
+            "{error}"
+        );
+    }
+}

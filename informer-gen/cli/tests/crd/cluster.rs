@@ -230,9 +230,13 @@ fn a_cluster_that_refuses_or_is_not_there_is_told() {
         &[],
     );
     cluster.end();
-    let nowhere = Folder::new();
+    let mut nowhere = Folder::new();
     nowhere
         .run("--cluster --out generated")
-        .fails(1, &["no cluster", "because: "], &[]);
+        .fails(1, &["no cluster", "No such file"], &[]);
     assert!(nowhere.files().is_empty());
+    nowhere.use_cluster("users:\n  - name: u\n    user: { token: [hunter2] }\n");
+    let ran = nowhere.run("--cluster --out generated");
+    ran.fails(1, &["no cluster", "(line 3, column "], &[]);
+    assert!(!ran.errors.contains("hunter2"), "{}", ran.errors);
 }

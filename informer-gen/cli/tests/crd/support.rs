@@ -110,6 +110,7 @@ impl Folder {
             .current_dir(self.folder.path())
             .env("KUBECONFIG", self.kubeconfig.as_deref().unwrap_or(&nowhere))
             .env("HOME", self.folder.path())
+            .env_remove("KUBERNETES_SERVICE_HOST")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

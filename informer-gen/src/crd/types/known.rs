@@ -83,3 +83,59 @@ pub(super) fn is_condition(schema: &Schema) -> bool {
             .all(|name| is_required(name) && schema.properties.contains_key(*name))
         && schema.properties.iter().all(is_as_expected)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn schema(json: Value) -> Schema {
+        serde_json::from_value(json).unwrap()
+    }
+
+    /// A condition after `change` was done to its schema.
+    fn check_condition(change: impl FnOnce(&mut Schema), expected: bool) {
+        let text = json!({ "type": "string" });
+        let mut condition = schema(json!({
+            "type": "object",
+            "required": ["lastTransitionTime", "message", "reason", "status", "type"],
+            "properties": {
+                "lastTransitionTime": { "type": "string", "format": "date-time" },
+                "message": text, "reason": text, "status": text, "type": text,
+                "observedGeneration": { "type": "integer", "format": "int64" },
+            },
+        }));
+        change(&mut condition);
+        assert_eq!(is_condition(&condition), expected);
+    }
+
+    #[test]
+    fn a_condition_is_one_only_if_nothing_is_lost_by_it() {
+        check_condition(|_| {}, true);
+        check_condition(
+            |schema| drop(schema.properties.remove("observedGeneration")),
+            true,
+        );
+        check_condition(|schema| drop(schema.properties.remove("reason")), false);
+        check_condition(|schema| drop(schema.required.pop()), false);
+        check_condition(|schema| schema.nullable = true, false);
+        check_condition(|schema| schema.preserve_unknown_fields = true, false);
+        let more = || ("severity".to_owned(), schema(json!({ "type": "string" })));
+        check_condition(|schema| schema.properties.extend([more()]), false);
+        let number = || ("message".to_owned(), schema(json!({ "type": "integer" })));
+        check_condition(|schema| schema.properties.extend([number()]), false);
+    }
+
+    #[test]
+    fn an_integer_or_a_string_has_two_spellings() {
+        let check = |json: Value, expected: bool| assert_eq!(is_int_or_string(&schema(json)), expected);
+        let either = json!([{ "type": "integer" }, { "type": "string" }]);
+        let turned = json!([{ "type": "string" }, { "type": "integer" }]);
+        check(json!({ "x-kubernetes-int-or-string": true }), true);
+        check(json!({ "anyOf": either }), true);
+        check(json!({ "anyOf": turned }), true);
+        check(json!({ "type": "string", "anyOf": either }), false);
+        check(json!({ "anyOf": [{ "type": "string" }] }), false);
+    }
+}
