@@ -11,5 +11,4 @@ mod names;
 mod pods;
 mod reads;
 mod support;
-mod ui;
 mod unusual;
