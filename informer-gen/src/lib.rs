@@ -1,9 +1,10 @@
 //! The generator: an inventory of kinds in, source text out.
 //!
 //! The [`inventory`] is the table of Kubernetes' built-in kinds; [`emit`] (feature `emit`) writes the typed layer from it.
-//! [`mod@derive`] (feature `derive`) has the bodies of the derive macros of the crate informer-derive. This
-//! crate depends on neither kube nor k8s-openapi: it reads the *sources* of k8s-openapi (feature `scan`), so a build script
-//! or proc macro may use it without choosing a Kubernetes version for the user.
+//! [`mod@derive`] (feature `derive`) has the bodies of the derive macros of the crate informer-derive, and [`crd`] (feature
+//! `crd`) turns CustomResourceDefinitions into types, informers and listers. This crate depends on neither kube nor k8s-openapi: it
+//! reads the *sources* of k8s-openapi (feature `scan`), so a build script or proc macro may use it without choosing a Kubernetes
+//! version for the user.
 
 #[cfg(feature = "crd")]
 pub mod crd;

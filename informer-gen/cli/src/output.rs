@@ -3,7 +3,7 @@
 mod apply;
 mod sweep;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -162,8 +162,9 @@ impl Plan {
         if !foreign.is_empty() {
             return Err(OutputError::Foreign { paths: foreign });
         }
+        let generated: BTreeSet<PathBuf> = files.keys().map(|name| root.join(name)).collect();
         let left_over = sweep::marked(&root.join(tree))?.into_iter();
-        let left_over = left_over.filter(|path| !files.keys().any(|name| root.join(name) == *path));
+        let left_over = left_over.filter(|path| !generated.contains(path));
         plan.changes.extend(left_over.map(|path| Change {
             path,
             kind: ChangeKind::LeftOver,

@@ -3,6 +3,9 @@
 //! Descriptions are Markdown by accident at best. What rustdoc would take for HTML, for a link, or for an example to compile
 //! is escaped; code between backticks, lists and links that are links stay what they are.
 
+#[cfg(test)]
+mod tests;
+
 /// No line of prose is longer, as far as words allow.
 const WIDTH: usize = 92;
 /// Stands for a space at which a line must not be broken. Control characters are never in the text itself.
@@ -107,9 +110,11 @@ fn code_block(code: &[&str]) -> Vec<String> {
         .unwrap_or(0);
     let longest = code.iter().map(|line| longest_run(line)).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
-    let body = code
-        .iter()
-        .map(|line| line.get(margin..).unwrap_or_default().replace('\t', "    "));
+    let body = code.iter().map(|line| {
+        line.get(margin..)
+            .unwrap_or(line.trim_start())
+            .replace('\t', "    ")
+    });
     let opening = std::iter::once(format!("{fence}text"));
     opening.chain(body).chain([fence.clone()]).collect()
 }
@@ -291,100 +296,4 @@ fn is_url(letter: char) -> bool {
 
 fn unbreakable(text: &str) -> String {
     text.replace(' ', &UNBREAKABLE.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(description: &str, expected: &[&str]) {
-        assert_eq!(lines(description), expected, "{description}");
-    }
-
-    #[test]
-    fn plain_words_stay_as_they_are() {
-        check("The number of replicas.", &["The number of replicas."]);
-        check("One.\n\n\nTwo.\n", &["One.", "", "Two."]);
-        check(" \n ", &[]);
-    }
-
-    #[test]
-    fn what_looks_like_markup_is_escaped() {
-        check(
-            "see [1] and <name> of a[i]",
-            &[r"see \[1\] and \<name\> of a\[i\]"],
-        );
-        check(
-            "*.example.com and __x__ but a_b",
-            &[r"\*.example.com and \_\_x\_\_ but a_b"],
-        );
-        check("# Heading\n---\n-", &[r"\# Heading", r"\---", r"\-"]);
-        check("a &lt; b & c", &[r"a \&lt; b & c"]);
-        check(r"ends \* here \", &[r"ends \\\* here \\"]);
-        check("*/ and /*", &[r"\*/ and /\*"]);
-    }
-
-    #[test]
-    fn code_between_backticks_stays_and_a_lone_backtick_is_escaped() {
-        check("use `Vec<u8>` and ``a`b``", &["use `Vec<u8>` and ``a`b``"]);
-        check("a ` b [c]", &[r"a \` b \[c\]"]);
-        check("```x``` y", &[r"\`\`\`x\`\`\` y"]);
-    }
-
-    #[test]
-    fn urls_get_brackets_and_links_stay_links() {
-        check(
-            "See https://example.com/a_b?c=d#e. Or (http://x.org)!",
-            &["See <https://example.com/a_b?c=d#e>. Or (<http://x.org>)!"],
-        );
-        check(
-            "[docs](https://example.com/x)",
-            &["[docs](https://example.com/x)"],
-        );
-        check("[docs](./x)", &[r"\[docs\](./x)"]);
-        check("http:// nothing", &["http:// nothing"]);
-    }
-
-    #[test]
-    fn blocks_of_code_are_never_compiled() {
-        check(
-            "Like:\n\n    let x = 1;\n\n      y\nEnd.",
-            &["Like:", "", "```text", "let x = 1;", "", "  y", "```", "End."],
-        );
-        check("```rust\nfn main() {}\n```", &["```text", "fn main() {}", "```"]);
-        check("~~~\n```\n~~~", &["````text", "```", "````"]);
-        check("```\nnever closed", &[r"\`\`\`", "never closed"]);
-        check("\tpanic!()", &["```text", "panic!()", "```"]);
-    }
-
-    #[test]
-    fn lists_stay_lists_and_their_lines_are_indented() {
-        check(
-            "Either:\n- one\n  goes on\n- two",
-            &["Either:", "- one", "  goes on", "- two"],
-        );
-        check("1. one\n    more", &["1. one", "   more"]);
-    }
-
-    #[test]
-    fn long_lines_are_wrapped_where_no_list_begins() {
-        let word = "w".repeat(45);
-        check(
-            &format!("{word} {word} - {word}"),
-            &[&format!("{word} {word} -"), &word],
-        );
-        check(
-            &format!("- {word} {word} x"),
-            &[&format!("- {word}"), &format!("  {word} x")],
-        );
-        check(
-            &format!("{word} {word} `a b` c"),
-            &[&format!("{word} {word}"), "`a b` c"],
-        );
-    }
-
-    #[test]
-    fn characters_that_nobody_sees_are_dropped() {
-        check("a\r\nb\rc\u{7}\u{202e}d", &["a", "b", "cd"]);
-    }
 }
