@@ -243,7 +243,7 @@ fn releases_between() -> Result<Passed> {
     let between = (OLDEST.minor + 1..NEWEST.minor).map(|minor| Release { minor });
     for release in between.clone() {
         run(cargo()
-            .args(["check", "-p", "informer-generated-tests", "--test", "pinned"])
+            .args(["check", "-p", "informers"])
             .env("K8S_OPENAPI_ENABLED_VERSION", release.to_string())
             .env("CARGO_TARGET_DIR", &target))?;
     }

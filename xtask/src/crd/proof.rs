@@ -6,9 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::informer_gen;
 use crate::workspace::{self, cargo};
-use crate::{Result, process};
+use crate::{Result, artifact, process};
 
 /// Where the definitions may be, from the root of the workspace.
 pub(crate) const SHARED: &str = "../shared/crds";
@@ -56,9 +55,12 @@ pub(crate) fn proof(folder: &str) -> Result<Outcome> {
     }
     let place = workspace::target()?.join("crd-proof");
     let _absent = std::fs::remove_dir_all(&place);
+    // As `cargo test` has built it.
+    let tests = ["test", "--workspace", "--test", "crd", "--no-run"];
+    let program = artifact::build("informer-gen", &tests)?;
     let projects = folders
         .iter()
-        .map(|folder| generate(&place, folder))
+        .map(|folder| generate(&program, &place, folder))
         .collect::<Result<Vec<_>>>()?;
     write_decoder(&place, &projects)?;
     let output = process::run_and_read(&mut decoder(&place, &projects))?;
@@ -66,7 +68,7 @@ pub(crate) fn proof(folder: &str) -> Result<Outcome> {
 }
 
 /// Writes the crate of a project. Its manifest is ours, so that it depends on this workspace and not on what is published.
-fn generate(place: &Path, folder: &Path) -> Result<Project> {
+fn generate(program: &Path, place: &Path, folder: &Path) -> Result<Project> {
     let name = folder
         .file_name()
         .unwrap_or_default()
@@ -74,8 +76,8 @@ fn generate(place: &Path, folder: &Path) -> Result<Project> {
         .into_owned();
     let out = place.join(&name);
     write(&out.join("Cargo.toml"), &manifest(&name, &[]))?;
-    let mut command = informer_gen();
-    command.arg("-f").arg(folder.join("crds"));
+    let mut command = Command::new(program);
+    command.arg("crd").arg("-f").arg(folder.join("crds"));
     command.args(["--crate", &name, "--out"]).arg(&out);
     let output = process::run_and_read(&mut command)?;
     let kinds: Vec<Kind> = output.lines().filter_map(kind).collect();
