@@ -43,7 +43,7 @@ tasks:
   e2e [filter]        the tests against a real kube-apiserver, watch lists on and off (--watch-list on|off: one of them)
   e2e --storms        informers behind the fault proxy on that server; --seeds 0..100, --seed 7
   e2e --differential  ours and client-go's informer on that server through the same faults; --seeds 0..100, --seed 7
-  every-kind          an object of every kind through its own accessor, with the newest and the oldest release
+  every-kind          an object of every kind through its own accessor, with the newest and the oldest release: minutes
   mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must notice
   sim [--seeds N]     simulate N seeds (1,000), or `--for 10m`; `--seed N` plays one and cuts it down if it fails
   sim --mutants       break each guarantee on purpose; the simulation must notice within 1,000 seeds

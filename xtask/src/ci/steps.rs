@@ -57,11 +57,6 @@ pub(super) const ALL: &[Step] = &[
         run: features,
     },
     Step {
-        name: "kinds",
-        pace: Pace::NotIfQuick,
-        run: kinds,
-    },
-    Step {
         name: "kubernetes",
         pace: Pace::NotIfQuick,
         run: oldest_kubernetes,
@@ -217,19 +212,12 @@ fn features() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// An object of every kind of the newest release, through its own accessor.
-fn kinds() -> Result<Passed> {
-    every_kind::play_newest()?;
-    Ok(Passed::RanWith(format!("of Kubernetes {NEWEST}")))
-}
-
 /// The tests with the oldest Kubernetes release of the table. The newest is what everything else here is built with.
 fn oldest_kubernetes() -> Result<Passed> {
     // Unit tests, examples and documentation tests would add minutes and nothing that depends on the release.
-    let tests = ["--test", "it", "--test", "pinned", "--test", "every_kind"];
-    run(with_oldest(
-        cargo().arg("test").args(every_kind::PACKAGES).args(tests),
-    )?)?;
+    let packages = ["-p", "informer-it", "-p", "informer-generated-tests"];
+    let tests = ["--test", "it", "--test", "pinned"];
+    run(with_oldest(cargo().arg("test").args(packages).args(tests))?)?;
     let docs = ["doc", "-p", "informers", "-p", "listers", "--no-deps"];
     run(with_oldest(
         cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"),
