@@ -5,6 +5,9 @@ use std::iter;
 pub use crate::projection::support as projection;
 pub use {k8s_openapi, kube, serde};
 
+/// Compiles for kinds only. Never called.
+pub fn is_kind<K: kube::Resource>() {}
+
 /// The values that an index function gives, whatever it gives them in.
 #[inline]
 pub fn collected<V, I: IndexValues<V>>(values: I) -> Vec<V> {

@@ -29,6 +29,8 @@ pub(super) struct Index {
 enum By {
     /// From a function of the object.
     Function(Path),
+    /// From a function of the object, written as a string. It could be a field that was meant.
+    Quoted { path: Path, text: LitStr },
     /// From a field, by its path from the root of the object.
     Field { path: Vec<Member>, span: Span },
 }
@@ -90,7 +92,7 @@ impl By {
         let written = text.value();
         if !written.contains('.') {
             return match text.parse() {
-                Ok(path) => Ok(Self::Function(path)),
+                Ok(path) => Ok(Self::Quoted { path, text }),
                 Err(_) => Err(broken(&text)),
             };
         }
@@ -140,6 +142,25 @@ pub(super) fn check_names(indexes: &[Index]) -> syn::Result<()> {
             let name = index.name.value();
             let message = format!("there is an index `{name}` already: choose another name");
             return Err(syn::Error::new(index.name.span(), message));
+        }
+    }
+    Ok(())
+}
+
+/// Says where `by` names a field without the way to it: such a name without dots is that of a function. `fields` are those there are, with
+/// the way to each.
+pub(super) fn check_fields(indexes: &[Index], fields: &[(String, String)]) -> syn::Result<()> {
+    for index in indexes {
+        let By::Quoted { text, .. } = &index.by else {
+            continue;
+        };
+        let written = text.value();
+        if let Some((name, path)) = fields.iter().find(|(name, _)| *name == written) {
+            let message = format!(
+                "`{name}` is a field, and a name without dots is that of a function: write `by = \"{path}\"` for the field, or `by = \
+                 {name}` without quotes for a function of this name"
+            );
+            return Err(syn::Error::new(text.span(), message));
         }
     }
     Ok(())
@@ -214,13 +235,13 @@ fn given(kind: &Kind, index: &Index) -> TokenStream {
 fn values(kind: &Kind, index: &Index) -> TokenStream {
     let Kind { ident, library, .. } = kind;
     let span = match &index.by {
-        By::Function(path) => of_macro(path.span()),
+        By::Function(path) | By::Quoted { path, .. } => of_macro(path.span()),
         By::Field { span, .. } => *span,
     };
     let value = placed(&index.value, span);
     let support = placed(quote!(#library::__private), span);
     match &index.by {
-        By::Function(path) => {
+        By::Function(path) | By::Quoted { path, .. } => {
             quote_spanned!(span=> |__object| #support::collected::<#value, _>(#path(__object)))
         }
         By::Field { path, .. } => {

@@ -1,12 +1,14 @@
 //! `#[derive(Informer)]` on the spec of a custom resource, or on a type that is a resource itself.
 
 use proc_macro2::TokenStream;
-use syn::{Data, DeriveInput, Ident};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::{Data, DeriveInput, Ident, Path};
 
 use super::items::{self, Kind};
 use super::kube::{KubeKeys, Scope};
 use super::options::Options;
-use super::{accessor, of_macro};
+use super::{accessor, index, of_macro};
 
 /// The names of the kind's informer and listers, and how the factory leads to them.
 pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<TokenStream> {
@@ -16,14 +18,41 @@ pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<Token
         Some(keys) => (type_name(keys)?, of_spec(keys, &options)?, keys.scope),
         None => (input.ident.clone(), of_resource(input, &options)?, Scope::Unknown),
     };
-    Ok(items::items(&Kind {
+    index::check_fields(&options.indexes, &fields(input, keys.as_ref()))?;
+    let library = options.library();
+    // The type that kube writes is one.
+    let is_kind = keys.is_none().then(|| is_kind(&ident, &library));
+    let items = items::items(&Kind {
         ident,
         accessor,
         scope,
         visibility: input.vis.clone(),
-        library: options.library(),
+        library,
         indexes: options.indexes,
-    }))
+    });
+    Ok(quote!(#is_kind #items))
+}
+
+/// Lets the compiler say at the derive, and not where the accessor is first used, that the type is no kind.
+fn is_kind(ident: &Ident, library: &Path) -> TokenStream {
+    quote_spanned!(of_macro(ident.span())=> const _: fn() = #library::__private::is_kind::<#ident>;)
+}
+
+/// The fields that an index may have been meant to have, with the way to each from the root of the object.
+pub(super) fn fields(input: &DeriveInput, keys: Option<&KubeKeys>) -> Vec<(String, String)> {
+    let Data::Struct(data) = &input.data else {
+        return Vec::new();
+    };
+    let names = data.fields.iter().filter_map(|field| field.ident.as_ref());
+    let names = names.map(|ident| ident.unraw().to_string());
+    match keys {
+        None => names.map(|name| (name.clone(), format!(".{name}"))).collect(),
+        Some(_) => {
+            let root = ["metadata", "spec", "status"].map(|name| (name.to_owned(), format!(".{name}")));
+            let spec = names.map(|name| (name.clone(), format!("spec.{name}")));
+            spec.chain(root).collect()
+        }
+    }
 }
 
 /// Beside kube's `CustomResource`, where the plural can be known.

@@ -19,10 +19,10 @@ use syn::{DeriveInput, Ident, Path};
 
 use self::attributes::PartOptions;
 use self::fields::Field;
-use super::accessor;
 use super::items::{self, Kind};
 use super::kube::Scope;
 use super::options::Options;
+use super::{accessor, index, kind};
 
 /// A struct and the type of which it has some of the fields.
 struct Projection<'i> {
@@ -48,6 +48,7 @@ pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<Token
         fields: fields::checked(input)?,
     };
     fields::check_metadata(input, &projection.fields)?;
+    index::check_fields(&options.indexes, &kind::fields(input, None))?;
     let Some(accessor) = &options.accessor else {
         return Err(syn::Error::new_spanned(
             &input.ident,

@@ -113,6 +113,22 @@ pub trait Foreign {
 
 impl<T> Foreign for Origin<T> {}
 
+/// Whether two names are the same, asked while compiling.
+pub const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut place = 0;
+    while place < one.len() {
+        if one[place] != other[place] {
+            return false;
+        }
+        place += 1;
+    }
+    true
+}
+
 // ===== Types =====
 
 /// The type of a field of the whole type, to be compared with that in the projection. Nothing of this is ever run.

@@ -121,8 +121,21 @@ fn check_renamed(fields: &[Field<'_>]) -> syn::Result<()> {
 
 /// An object has metadata, as an informer needs its name and version.
 pub(super) fn check_metadata(input: &DeriveInput, fields: &[Field<'_>]) -> syn::Result<()> {
-    if fields.iter().any(|field| field.ident == "metadata") {
-        return Ok(());
+    if let Some(field) = fields.iter().find(|field| field.ident == "metadata") {
+        return match field.ty {
+            Type::Path(path)
+                if path
+                    .path
+                    .segments
+                    .last()
+                    .is_some_and(|last| last.ident == "Option") =>
+            {
+                let message =
+                    "every object has metadata, and an informer needs it: write `metadata: ObjectMeta`";
+                Err(syn::Error::new_spanned(field.ty, message))
+            }
+            _ => Ok(()),
+        };
     }
     let message = format!(
         "`{}` has no `metadata`, and an informer needs the name and the version of an object: add the field `metadata: \

@@ -1,18 +1,40 @@
 //! The JSON name of a field, as an expression: it may depend on the whole type, which the compiler knows and a macro does not.
 
 use proc_macro2::TokenStream;
-use quote::quote;
-use syn::Path;
+use quote::{quote, quote_spanned};
+use syn::{LitStr, Path};
 
+use super::super::of_macro;
 use super::Projection;
 use super::fields::{Field, Json};
+use crate::inventory::fields::{JsonName, json_name};
 
 /// A constant expression of type `&str`.
 pub(super) fn expression(projection: &Projection<'_>, field: &Field<'_>) -> TokenStream {
-    let known = match &field.json {
-        Json::Renamed(name) => return quote!(#name),
-        Json::Known(known) => known,
-    };
+    match &field.json {
+        Json::Renamed(name) => renamed(projection, field, name),
+        Json::Known(name) => known(projection, name),
+    }
+}
+
+/// The name that the user gives, unless it is known to be another: then nothing would ever be found under it.
+fn renamed(projection: &Projection<'_>, field: &Field<'_>, name: &LitStr) -> TokenStream {
+    let (support, whole) = (projection.support(), projection.whole);
+    let known = known(projection, &json_name(&field.name()));
+    let message = format!(
+        "the field `{}` has another name in JSON, which is known: take `rename = \"{}\"` away. (It is for types that are not \
+         k8s-openapi's.)",
+        field.name(),
+        name.value()
+    );
+    quote_spanned! {of_macro(name.span())=> {
+        ::core::assert!(!#support::Origin::<#whole>::IS_BUILT_IN || #support::is_same(#known, #name), #message);
+        #name
+    }}
+}
+
+/// The name that the whole type has for the field.
+fn known(projection: &Projection<'_>, known: &JsonName) -> TokenStream {
     let (built_in, elsewhere) = (&known.built_in, &known.elsewhere);
     let whole = projection.whole;
     let support = projection.support();

@@ -32,10 +32,17 @@ fn a_usual_name_is_a_plain_string() {
     check_name(quote!(node_name: Option<String>), quote!("nodeName"));
     check_name(quote!(r#type: String), quote!("type"));
     check_name(quote!(type_: String), quote!("type"));
-    check_name(
+}
+
+#[test]
+fn a_name_that_is_given_is_refused_if_another_is_known() {
+    let name = with_field(
         quote!(#[projection(rename = "x-y")] pod_ip: String),
-        quote!("x-y"),
-    );
+        names::expression,
+    )
+    .to_string();
+    assert!(name.contains("assert"), "{name}");
+    assert!(name.ends_with("\"x-y\" }"), "{name}");
 }
 
 #[test]
