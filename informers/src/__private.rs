@@ -6,7 +6,20 @@ pub use crate::projection::support as projection;
 pub use {k8s_openapi, kube, serde};
 
 /// Compiles for kinds only. Never called.
-pub fn is_kind<K: kube::Resource>() {}
+pub fn is_kind<K: Kind>() {}
+
+/// What an informer can be of.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no kind: it does not implement `kube::Resource`",
+    label = "not a kind",
+    note = "derive kube's `CustomResource` beside `Informer` on the spec, or `kube::Resource` on the type; \
+            `#[informer(of = ..)]` makes it a projection of a kind"
+)]
+pub trait Kind {}
+
+// Without this the compiler would list the kinds of Kubernetes.
+#[diagnostic::do_not_recommend]
+impl<K: kube::Resource> Kind for K {}
 
 /// The values that an index function gives, whatever it gives them in.
 #[inline]

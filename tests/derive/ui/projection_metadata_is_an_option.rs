@@ -1,5 +1,7 @@
 //! Metadata that may not be there.
 
+#![allow(unused_imports)]
+
 use informers::Informer;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
