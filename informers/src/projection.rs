@@ -45,8 +45,8 @@
 //! - **Names.** A field has the name it has in the whole type. One that the whole type does not have is an error of the compiler.
 //! - **JSON names.** Those of k8s-openapi's types are known: `pod_ip` is read from `podIP`, where `rename_all = "camelCase"` would look
 //!   for `podIp`, find nothing and say nothing. Fields of other types are read under camelCase of their name;
-//!   `#[projection(rename = "..")]` on a field says otherwise. A macro cannot see what another type's fields are called in
-//!   JSON, so a test of your own should call [`verify`], which asks the whole type.
+//!   `#[projection(rename = "..")]` on a field says otherwise, and is refused where the name is known. A macro cannot see what
+//!   another type's fields are called in JSON, so a test of your own should call [`verify`], which asks the whole type.
 //! - **Types.** A field has the type it has in the whole type, or a projection of it, through `Option`, `Box`, `Vec` and maps; `Box<str>`
 //!   stands for a `String` and `Box<[T]>` for a `Vec<T>`. Whether it is an `Option` is your choice: what is missing or `null` is the
 //!   `Default` of the type. `#[projection(any)]` on a field leaves its type to you: an enum of your own, `Arc<str>`, anything that
