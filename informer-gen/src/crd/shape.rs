@@ -1,5 +1,7 @@
 //! What is generated, as a flat list, so that two schemas can be compared field by field.
 
+use std::collections::BTreeSet;
+
 use super::definition::{Definition, Version};
 use super::types::model::{self, Basic, Enum, Item, Model, Struct, Type};
 use super::types::{self, SchemaError};
@@ -101,7 +103,9 @@ fn spoken(model: &Model, type_: &Type) -> String {
         Type::Nullable(value) => spoken(model, value) + OR_NULL,
         Type::Item(place) => match model.items.get(*place) {
             Some(Item::Enum(Enum { variants, .. })) => {
-                let values = variants.iter().map(|variant| format!("{:?}", variant.value));
+                // In which order a schema has them means nothing.
+                let values: BTreeSet<&str> = variants.iter().map(|variant| variant.value.as_str()).collect();
+                let values = values.iter().map(|value| format!("{value:?}"));
                 format!("one of {}", values.collect::<Vec<_>>().join(", "))
             }
             _ => "object".to_owned(),
@@ -114,8 +118,7 @@ fn spoken_basic(basic: Basic) -> &'static str {
         Basic::Bool => "boolean",
         Basic::I32 => "int32",
         Basic::I64 => "int64",
-        Basic::F32 => "float",
-        Basic::F64 => "double",
+        Basic::Number => "number",
         Basic::String => "string",
         Basic::ByteString => "bytes",
         Basic::Time => "time",
@@ -171,11 +174,21 @@ mod tests {
                 "spec.byName: map of object (Optional)",
                 "spec.byName{}.number: int32 (Required)",
                 "spec.maybe: string or null (Optional)",
-                "spec.mode: one of \"A\", \"\" (Optional)",
+                "spec.mode: one of \"\", \"A\" (Optional)",
                 "spec.ports: array of object (Optional)",
                 "spec.ports[].number: int32 (Required)",
             ]
         );
+    }
+
+    #[test]
+    fn the_order_of_the_values_of_an_enum_does_not_count() {
+        let of = |values: Value| {
+            let mode = json!({ "type": "string", "enum": values });
+            lines(json!({ "type": "object", "properties": { "mode": mode } }))
+        };
+        assert_eq!(of(json!(["B", "A", ""])), of(json!(["", "A", "B"])));
+        assert_ne!(of(json!(["B", "A"])), of(json!(["A", "C"])));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! The rules, each of which keeps an object from being lost or changed by reading and writing it back:
 //!
 //! - A field is an `Option` unless the schema requires it and has no default for it. What is required and missing, or null,
-//!   is read as the default of its type. k8s-openapi's times have no default, so a required time is an `Option` too.
+//!   is read as the default of its type. k8s-openapi's times have no default, nor have numbers, so these are `Option`s too.
+//! - A `number` is `serde_json`'s, which keeps it as it came: an `f64` would be written back as `3.0` where there was `3`.
 //! - An optional array or map is an `Option` as well: to some controllers an empty list is not the same as none.
 //! - A string with an `enum` is a Rust enum with one more variant for any other value, since servers grow faster than code.
 //! - Unknown properties are kept where the schema has `x-kubernetes-preserve-unknown-fields`, in a field `rest`, and dropped

@@ -7,6 +7,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, ObjectMeta, Time};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::serde_json::Number;
 
 /// A widget turns, and tells how fast.
 ///
@@ -150,7 +151,7 @@ pub struct WidgetSpec {
     pub limits: BTreeMap<String, Quantity>,
     /// `matrix`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub matrix: Option<Vec<Vec<f64>>>,
+    pub matrix: Option<Vec<Vec<Number>>>,
     /// `memory`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Quantity>,
@@ -180,7 +181,7 @@ pub struct WidgetSpec {
     pub precisely: Option<MicroTime>,
     /// `ratio`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<f32>,
+    pub ratio: Option<Number>,
     /// `replicas`, which the schema does not describe.
     #[serde(default, deserialize_with = "or_default")]
     pub replicas: i32,
@@ -204,7 +205,7 @@ pub struct WidgetSpec {
     pub uuid: Option<String>,
     /// `weight`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<f64>,
+    pub weight: Option<Number>,
 }
 
 /// The object at `spec.byName{}[]` of `Widget`.

@@ -148,6 +148,17 @@ fn a_quantity_may_be_a_number_and_is_written_as_a_string() {
 }
 
 #[test]
+fn a_number_is_written_as_it_came() {
+    for number in ["3", "3.0", "0.1", "16777217", "9007199254740993", "-1.5e-7"] {
+        let number: Value = serde_json::from_str(number).unwrap();
+        let more = json!({ "ratio": number, "weight": number, "matrix": [[number]] });
+        let widget: Widget = check(widget(more));
+        let weight = widget.spec.weight.and_then(|weight| weight.as_f64());
+        assert_eq!(weight, number.as_f64());
+    }
+}
+
+#[test]
 fn an_empty_list_is_not_the_same_as_none() {
     check::<Widget>(widget(json!({ "clusterIPs": [], "nodeSelector": {} })));
     check::<Widget>(widget(json!({})));

@@ -144,7 +144,7 @@ impl Builder {
             Some("array") => self.array(schema, name, path),
             Some("string") => Ok(self.string(schema, name, path)),
             Some("integer") => Ok(Type::Basic(known::integer(schema))),
-            Some("number") => Ok(Type::Basic(known::number(schema))),
+            Some("number") => Ok(Type::Basic(Basic::Number)),
             Some("boolean") => Ok(Type::Basic(Basic::Bool)),
             Some(found) => Err(SchemaProblem::UnknownType {
                 path: path.text.clone(),

@@ -38,13 +38,6 @@ pub(super) fn integer(schema: &Schema) -> Basic {
     }
 }
 
-pub(super) fn number(schema: &Schema) -> Basic {
-    match schema.format.as_deref() {
-        Some("float") => Basic::F32,
-        _ => Basic::F64,
-    }
-}
-
 /// A string that is not one of some values.
 pub(super) fn string(schema: &Schema) -> Basic {
     // Six digits after the dot are what tells the two times of Kubernetes apart.

@@ -78,8 +78,8 @@ pub(in crate::crd) enum Basic {
     Bool,
     I32,
     I64,
-    F32,
-    F64,
+    /// A number as it came, whatever its format: as an `f64`, `3` would be written back as `3.0`.
+    Number,
     String,
     ByteString,
     Time,
@@ -108,11 +108,11 @@ pub(in crate::crd) struct Variant {
 }
 
 impl Type {
-    /// Whether `Default` is implemented. k8s-openapi's times have none, and neither has what contains one by value.
+    /// Whether `Default` is implemented. k8s-openapi's times have none, nor has what contains one by value, nor a number.
     pub(in crate::crd) fn has_default(&self) -> bool {
         !matches!(
             self,
-            Self::Basic(Basic::Time | Basic::MicroTime | Basic::Condition)
+            Self::Basic(Basic::Time | Basic::MicroTime | Basic::Condition | Basic::Number)
         )
     }
 

@@ -6,16 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::{Basic, Model, Type};
 
 /// Types that are imported, each with the module it is in.
-const IMPORTS: [(&str, &str); 10] = [
+const IMPORTS: [(&str, &str); 11] = [
     ("BTreeMap", "std::collections"),
     ("ByteString", "k8s_openapi"),
     ("Condition", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
     ("IntOrString", "k8s_openapi::apimachinery::pkg::util::intstr"),
     ("MicroTime", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
+    // k8s-openapi's own copy: users need no line for serde_json.
+    ("Number", "k8s_openapi::serde_json"),
     ("ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
     ("Quantity", "k8s_openapi::apimachinery::pkg::api::resource"),
     ("Time", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
-    // k8s-openapi's own copy: users need no line for serde_json.
     ("Value", "k8s_openapi::serde_json"),
     ("Cow", "std::borrow"),
 ];
@@ -119,8 +120,7 @@ fn basic_name(basic: Basic) -> &'static str {
         Basic::Bool => "bool",
         Basic::I32 => "i32",
         Basic::I64 => "i64",
-        Basic::F32 => "f32",
-        Basic::F64 => "f64",
+        Basic::Number => "Number",
         Basic::String => "String",
         Basic::ByteString => "ByteString",
         Basic::Time => "Time",
