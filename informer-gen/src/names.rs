@@ -5,15 +5,23 @@
 
 /// The accessor of a kind, or `None` if `plural` is not the words of `kind` with another ending.
 pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
-    let words: Vec<String> = words(kind).iter().map(|word| word.to_ascii_lowercase()).collect();
+    // Kinds and plurals of custom resources may have dashes, each where it likes.
+    let is_break = |letter: char| !(letter.is_alphanumeric() || letter == '_');
+    let parts = kind.split(is_break).filter(|part| !part.is_empty());
+    let words: Vec<String> = parts.flat_map(words).map(str::to_ascii_lowercase).collect();
     let (last, head) = words.split_last()?;
-    let ending = plural.strip_prefix(&head.concat())?;
+    let mut ending = plural;
+    for word in head {
+        ending = ending.trim_start_matches(is_break).strip_prefix(word)?;
+    }
+    let ending = ending.split(is_break).filter(|part| !part.is_empty());
+    let ending = ending.collect::<Vec<_>>().join("_");
     // A plural keeps its word but for the last letter (`policy`, `policies`); anything else is another word.
     let stem = last.get(..last.len().checked_sub(1)?)?;
     if ending.is_empty() || !ending.starts_with(stem) {
         return None;
     }
-    let words: Vec<&str> = head.iter().map(String::as_str).chain([ending]).collect();
+    let words: Vec<&str> = head.iter().map(String::as_str).chain([ending.as_str()]).collect();
     Some(words.join("_"))
 }
 
@@ -62,6 +70,17 @@ mod tests {
             "csistoragecapacities",
             Some("csi_storage_capacities"),
         );
+    }
+
+    #[test]
+    fn what_no_identifier_has_breaks_words() {
+        check("Foo-Bar", "foo-bars", Some("foo_bars"));
+        check("Foo-Bar", "foobars", Some("foo_bars"));
+        check("FooBar", "foo-bars", Some("foo_bars"));
+        check("lower-case", "lower-cases", Some("lower_cases"));
+        check("Foo", "foo-bars", Some("foo_bars"));
+        check("FooBar", "fo-obars", None);
+        check("-", "foos", None);
     }
 
     #[test]

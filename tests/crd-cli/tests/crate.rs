@@ -132,7 +132,7 @@ async fn objects_of_every_kind_are_synced_listed_by_index_and_deleted() {
     let opens: OpenNamespaceLister = example.v1().opens().lister().opens("default");
     let loose: LooseLister = example.v1alpha1().loose().lister();
     let nullables: NullableLister = example.v1beta1().nullables().lister();
-    let oddities: OddItyLister = factory.odd_names_example_com().v1().oddities().lister();
+    let oddities: OddItyLister = factory.odd_names_example_com().v1().odd_ities().lister();
     let by_class = widgets
         .informer()
         .add_index("class", |widget: &Widget| vec![widget.spec.class.clone()])
@@ -146,7 +146,7 @@ async fn objects_of_every_kind_are_synced_listed_by_index_and_deleted() {
     assert_eq!(names(&by_class.get("small")), ["a"]);
     assert!(described.get("a").is_some() && opens.get("a").is_some());
     assert!(nullables.nullables("default").get("a").is_some());
-    assert!(oddities.oddities("default").get("a").is_some());
+    assert!(oddities.odd_ities("default").get("a").is_some());
     let anything = serde_json::to_value(&*loose.get("a").unwrap()).unwrap();
     assert_eq!(anything["spec"]["anything"], json!([1, "two"]));
 

@@ -8,7 +8,7 @@ pub struct V1(pub(super) ::informers::SharedInformerFactory);
 impl V1 {
     /// The informer of [`OddIty`] objects.
     #[inline]
-    pub fn oddities(&self) -> OddItyInformer {
+    pub fn odd_ities(&self) -> OddItyInformer {
         self.0.kind()
     }
 }
@@ -18,24 +18,24 @@ pub mod odd_ity;
 
 pub use self::odd_ity::OddIty;
 
-/// Informer of [`OddIty`] objects; `factory.odd_names_example_com().v1().oddities()` returns it.
+/// Informer of [`OddIty`] objects; `factory.odd_names_example_com().v1().odd_ities()` returns it.
 pub type OddItyInformer = ::informers::ResourceInformer<OddIty>;
 
-/// Lister of [`OddIty`] objects; `factory.odd_names_example_com().v1().oddities().lister()` returns it.
+/// Lister of [`OddIty`] objects; `factory.odd_names_example_com().v1().odd_ities().lister()` returns it.
 pub type OddItyLister = ::informers::Lister<OddIty>;
 
-/// Lister of the [`OddIty`] objects in one namespace; `lister.oddities(namespace)` returns it.
+/// Lister of the [`OddIty`] objects in one namespace; `lister.odd_ities(namespace)` returns it.
 pub type OddItyNamespaceLister = ::informers::NamespaceLister<OddIty>;
 
 /// Gives [`OddItyLister`] an accessor of namespaces that names the kind.
 pub trait OddItyListerExt {
     /// The [`OddIty`] objects of one namespace, as [`namespace`](::informers::Lister::namespace).
-    fn oddities(&self, namespace: &str) -> OddItyNamespaceLister;
+    fn odd_ities(&self, namespace: &str) -> OddItyNamespaceLister;
 }
 
 impl OddItyListerExt for OddItyLister {
     #[inline]
-    fn oddities(&self, namespace: &str) -> OddItyNamespaceLister {
+    fn odd_ities(&self, namespace: &str) -> OddItyNamespaceLister {
         self.namespace(namespace)
     }
 }
