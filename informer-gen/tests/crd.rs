@@ -131,6 +131,23 @@ fn with_schema(kind: &str, schema: Option<Value>) -> Definition {
     serde_json::from_value(json!({ "spec": spec })).expect("it is a definition")
 }
 
+/// The compiler refuses them in comments and in strings alike.
+#[test]
+fn what_turns_the_direction_of_text_is_nowhere_in_it() {
+    let directions = [
+        '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}',
+    ];
+    for direction in directions {
+        let odd = format!("a{direction}b");
+        let property = json!({ "type": "string", "enum": [odd], "default": odd, "description": odd });
+        let nested = json!({ "type": "object", "properties": { odd.as_str(): property } });
+        let definition = with_spec(json!({ "type": "object", "properties": { odd.as_str(): nested } }));
+        let text = types(&definition, &definition.versions[0]).unwrap();
+        assert!(!text.contains(direction), "{direction:?} is in:\n{text}");
+        assert!(text.contains(&format!("rename = {odd:?}")), "{text}");
+    }
+}
+
 fn problem(definition: &Definition) -> SchemaProblem {
     let error = types(definition, &definition.versions[0]).unwrap_err();
     let start = format!("example.com/v1 {}: ", definition.kind);

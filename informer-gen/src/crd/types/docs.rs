@@ -2,9 +2,13 @@
 //!
 //! Descriptions are Markdown by accident at best. What rustdoc would take for HTML, for a link, or for an example to compile
 //! is escaped; code between backticks, lists and links that are links stay what they are.
+//!
+//! All of it takes time in proportion to the text, whatever the text is. So there is no bound but that of the file it is in.
 
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 /// No line of prose is longer, as far as words allow.
 const WIDTH: usize = 92;
@@ -17,6 +21,7 @@ pub(super) fn lines(description: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let mut done: Vec<String> = Vec::new();
     let mut hang = 0;
+    let mut fences = Fences::default();
     let mut rest = lines.as_slice();
     while let [line, after @ ..] = rest {
         rest = after;
@@ -26,7 +31,7 @@ pub(super) fn lines(description: &str) -> Vec<String> {
                 done.push(String::new());
             }
             hang = 0;
-        } else if let Some((code, after)) = fenced(line, after) {
+        } else if let Some((code, after)) = fences.block(line, after) {
             done.extend(code_block(code));
             rest = after;
         } else if is_after_blank && indent(line) >= 4 {
@@ -49,22 +54,30 @@ pub(super) fn lines(description: &str) -> Vec<String> {
 /// A name to be put between backticks.
 pub(super) fn plain(name: &str) -> String {
     name.chars()
-        .filter(|&letter| letter != '`' && !letter.is_control())
+        .filter(|&letter| letter != '`' && !is_unseen(letter))
         .collect()
 }
 
 /// Whether a text can stand between backticks in the line it is in.
 pub(super) fn is_short_code(text: &str) -> bool {
-    text.len() <= 60 && !text.contains(|letter: char| letter == '`' || letter.is_control())
+    text.len() <= 60 && !text.contains(|letter: char| letter == '`' || is_unseen(letter))
 }
 
 /// One kind of line end, and nothing that a compiler or a terminal would not show as it is.
 fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let is_direction = |letter| matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()
-        .filter(|&letter| !is_direction(letter) && (!letter.is_control() || matches!(letter, '\n' | '\t')))
+        .filter(|&letter| !is_unseen(letter) || matches!(letter, '\n' | '\t'))
         .collect()
+}
+
+/// Control characters, and those that turn the direction of text: the compiler refuses the latter even in comments.
+fn is_unseen(letter: char) -> bool {
+    let is_direction = matches!(
+        letter,
+        '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    is_direction || letter.is_control()
 }
 
 /// How far a line is indented; a tab counts as four.
@@ -81,24 +94,42 @@ fn indented(lines: &[&str]) -> usize {
     count - blank.count()
 }
 
-/// If a line opens a block of code that is closed again: what is in the block, and what comes after it.
-fn fenced<'a, 'b>(line: &str, after: &'a [&'b str]) -> Option<(&'a [&'b str], &'a [&'b str])> {
-    let opening = line.trim_start();
-    let mark = opening
-        .chars()
-        .next()
-        .filter(|first| matches!(first, '`' | '~'))?;
-    let info = opening.trim_start_matches(mark);
-    let length = opening.len() - info.len();
-    if length < 3 || info.contains('`') {
-        return None;
+/// Looks for blocks of code between fences.
+#[derive(Default)]
+struct Fences {
+    /// The shortest fence of each mark that is never closed: the same or a longer one further down is not either, and need not
+    /// be looked for.
+    unclosed: BTreeMap<char, usize>,
+}
+
+impl Fences {
+    /// If a line opens a block of code that is closed again: what is in the block, and what comes after it.
+    fn block<'a, 'b>(&mut self, line: &str, after: &'a [&'b str]) -> Option<(&'a [&'b str], &'a [&'b str])> {
+        let opening = line.trim_start();
+        let mark = opening
+            .chars()
+            .next()
+            .filter(|first| matches!(first, '`' | '~'))?;
+        let info = opening.trim_start_matches(mark);
+        let length = opening.len() - info.len();
+        let is_unclosed = self
+            .unclosed
+            .get(&mark)
+            .is_some_and(|&shortest| length >= shortest);
+        if length < 3 || is_unclosed || info.contains('`') {
+            return None;
+        }
+        let end = after.iter().position(|line| {
+            let line = line.trim();
+            line.len() >= length && line.chars().all(|letter| letter == mark)
+        });
+        let Some(end) = end else {
+            self.unclosed.insert(mark, length);
+            return None;
+        };
+        let (code, rest) = after.split_at(end);
+        Some((code, rest.get(1..)?))
     }
-    let end = after.iter().position(|line| {
-        let line = line.trim();
-        line.len() >= length && line.chars().all(|letter| letter == mark)
-    })?;
-    let (code, rest) = after.split_at(end);
-    Some((code, rest.get(1..)?))
 }
 
 /// A block that rustdoc shows and never compiles, whatever language it is in.
@@ -158,18 +189,22 @@ impl Prose {
     fn wrapped(self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut line = self.marker;
+        let mut width = line.chars().count();
         let mut is_empty = true;
         for word in self.text.split(' ').filter(|word| !word.is_empty()) {
-            let length = line.chars().count() + 1 + word.chars().count();
-            if !is_empty && length > WIDTH && !starts_something(word) {
+            let length = word.chars().count();
+            if !is_empty && width + 1 + length > WIDTH && !starts_something(word) {
                 let next = " ".repeat(self.hang);
                 lines.push(std::mem::replace(&mut line, next));
+                width = self.hang;
                 is_empty = true;
             }
             if !is_empty {
                 line.push(' ');
+                width += 1;
             }
             line.push_str(word);
+            width += length;
             is_empty = false;
         }
         lines.push(line);
@@ -219,6 +254,11 @@ fn inline(text: &str) -> String {
             _ => None,
         }
         .unwrap_or_else(|| {
+            if letter == '`' {
+                // The whole run at once: what one backtick does not open, a part of the run must not open either.
+                let after = rest.trim_start_matches('`');
+                return ("\\`".repeat(rest.len() - after.len()), after);
+            }
             let after = rest.strip_prefix(letter).unwrap_or_default();
             (escaped(letter, before, after.chars().next()), after)
         });
@@ -232,7 +272,7 @@ fn escaped(letter: char, before: Option<char>, after: Option<char>) -> String {
     let is_inside_word =
         || before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric);
     let is_special = match letter {
-        '[' | ']' | '<' | '>' | '`' | '*' | '~' => true,
+        '[' | ']' | '<' | '>' | '*' | '~' => true,
         '_' => !is_inside_word(),
         '&' => after.is_some_and(|after| after.is_alphabetic() || after == '#'),
         // The backslash of `harmless_start` is the only one at the beginning.
@@ -269,12 +309,14 @@ fn code_span(text: &str) -> Option<(String, &str)> {
 
 /// `[words](https://..)`.
 fn link(text: &str) -> Option<(String, &str)> {
-    let (words, after) = text.strip_prefix('[')?.split_once("](")?;
-    let (target, after) = after.split_once(')')?;
-    let is_link = target.starts_with("http")
-        && target.chars().all(is_url)
-        && !words.contains(['[', ']', '<', '>', '`', '\\']);
-    is_link.then(|| (unbreakable(&format!("[{words}]({target})")), after))
+    let inner = text.strip_prefix('[')?;
+    let (words, after) = inner.split_at(inner.find(['[', ']', '<', '>', '`', '\\'])?);
+    let target = after
+        .strip_prefix("](")
+        .filter(|target| target.starts_with("http"))?;
+    let (target, after) = target.split_at(target.find(|letter| !is_url(letter))?);
+    let after = after.strip_prefix(')')?;
+    Some((unbreakable(&format!("[{words}]({target})")), after))
 }
 
 /// A bare URL, which rustdoc wants between angle brackets.

@@ -222,7 +222,7 @@ pub(super) fn print_docs(text: &mut String, indent: &str, lines: &[String]) {
     }
 }
 
-/// A string as it is written in Rust.
+/// A string as it is written in Rust. What nobody sees is escaped in it, characters that turn the direction of text too.
 pub(super) fn literal(text: &str) -> String {
     format!("{text:?}")
 }

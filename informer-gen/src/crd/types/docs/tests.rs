@@ -34,6 +34,7 @@ fn code_between_backticks_stays_and_a_lone_backtick_is_escaped() {
     check("use `Vec<u8>` and ``a`b``", &["use `Vec<u8>` and ``a`b``"]);
     check("a ` b [c]", &[r"a \` b \[c\]"]);
     check("```x``` y", &[r"\`\`\`x\`\`\` y"]);
+    check("```x`` y", &[r"\`\`\`x\`\` y"]);
 }
 
 #[test]
@@ -91,6 +92,32 @@ fn long_lines_are_wrapped_where_no_list_begins() {
 #[test]
 fn characters_that_nobody_sees_are_dropped() {
     check("a\r\nb\rc\u{7}\u{202e}d", &["a", "b", "cd"]);
+}
+
+/// Each of them took time in proportion to the square of its length once: a minute and more at this one.
+#[test]
+fn a_long_description_takes_no_longer_than_its_length() {
+    const LENGTH: usize = 200_000;
+    let start = std::time::Instant::now();
+    for part in [
+        "`",
+        "``x```",
+        "[",
+        "[a](http",
+        "~~~x\n\n",
+        "```x\n\n",
+        "- ",
+        "# ",
+        "http://.",
+        "` ",
+        "\\",
+        "    x\n\n",
+    ] {
+        let text = part.repeat(LENGTH / part.len());
+        assert!(!lines(&text).is_empty(), "{part:?}");
+        let taken = start.elapsed();
+        assert!(taken.as_secs() < 30, "{part:?} took {taken:?}");
+    }
 }
 
 /// The block of code that is open at the end, or is not marked as text.
