@@ -37,6 +37,6 @@ pub mod types;
 pub use self::read::{Found, MAX_DOCUMENTS, Place, ReadError, Reading, read, read_value};
 pub use self::record::{Drift, Record, RecordError, RecordedDefinition, RecordedVersion};
 pub use self::tree::{
-    GeneratedKind, MARKER, RECORD, Root, Tree, TreeError, TreeOptions, Types, is_crate_name, is_marked,
+    GeneratedKind, MARKER, RECORD, Root, Tree, TreeError, TreeOptions, Types, check_crate_name, is_marked,
     record_of, tree,
 };

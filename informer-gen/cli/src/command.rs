@@ -32,9 +32,7 @@ pub(crate) fn run(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Erro
     let options = options(arguments);
     if let Root::Crate(name) = &options.root {
         // It is a part of paths, so it is looked at before anything else.
-        if !crd::is_crate_name(name) {
-            return Err(crd::TreeError::CrateName { name: name.clone() }.into());
-        }
+        crd::check_crate_name(name)?;
     }
     let origin = origin(arguments);
     let mut reading = read(arguments, console)?;

@@ -10,7 +10,7 @@ mod source;
 
 use std::collections::BTreeMap;
 
-pub use self::manifest::is_crate_name;
+pub use self::manifest::check_crate_name;
 use super::definition::Definition;
 use super::read::{Found, Place};
 use super::record::Record;
@@ -176,6 +176,15 @@ pub enum TreeError {
         "`{name}` cannot be the name of a crate: write small letters, digits, dashes and underscores, such as `example-client`"
     )]
     CrateName {
+        /// What was given.
+        name: String,
+    },
+    /// The crate would have the name of one it needs.
+    #[error(
+        "`{name}` cannot be the name of the crate, since it depends on a crate of that name: choose another one, such as \
+         `example-client`"
+    )]
+    CrateOfADependency {
         /// What was given.
         name: String,
     },

@@ -1,48 +1,39 @@
 //! The manifest of a generated crate.
 
-use super::plan::{Group, KindTypes};
+use super::plan::Group;
 use super::{MARKER, TreeError};
 
-/// Whether cargo takes this as the name of a crate. Names of more than 64 characters are refused by registries.
-#[must_use]
-pub fn is_crate_name(name: &str) -> bool {
+/// The crates that a generated one is built on: cargo lets no crate depend on its own name.
+const DEPENDENCIES: [&str; 5] = ["informers", "k8s_openapi", "kube", "serde", "serde_json"];
+
+/// Whether a generated crate can have this name.
+///
+/// # Errors
+/// If cargo does not take it, or a crate of that name is one of those that the generated one needs. Names of more than 64
+/// characters are refused by registries.
+pub fn check_crate_name(name: &str) -> Result<(), TreeError> {
     let is_letter =
         |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-' || char == '_';
     let ident = name.replace('-', "_");
-    (1..=64).contains(&name.len())
+    let is_name = (1..=64).contains(&name.len())
         && name.chars().all(is_letter)
         && name.starts_with(|first: char| first.is_ascii_lowercase())
         && !matches!(ident.as_str(), "test" | "core" | "std" | "alloc" | "proc_macro")
-        && syn::parse_str::<syn::Ident>(&ident).is_ok()
+        && syn::parse_str::<syn::Ident>(&ident).is_ok();
+    let name = name.to_owned();
+    match is_name {
+        false => Err(TreeError::CrateName { name }),
+        true if DEPENDENCIES.contains(&ident.as_str()) => Err(TreeError::CrateOfADependency { name }),
+        true => Ok(()),
+    }
 }
 
 /// The text of `Cargo.toml`. What it asks of our own crates is what their API is compatible with, so that it changes only when
 /// that does.
 pub(super) fn manifest(name: &str, groups: &[Group<'_>]) -> Result<String, TreeError> {
-    if !is_crate_name(name) {
-        return Err(TreeError::CrateName {
-            name: name.to_owned(),
-        });
-    }
+    check_crate_name(name)?;
     let names: Vec<&str> = groups.iter().map(|group| group.name).collect();
     let names = names.join(", ");
-    let kinds = groups
-        .iter()
-        .flat_map(|group| &group.versions)
-        .flat_map(|version| &version.kinds);
-    let needs_serde_json = kinds.into_iter().any(|kind| {
-        matches!(
-            kind.types,
-            KindTypes::Generated {
-                needs_serde_json: true,
-                ..
-            }
-        )
-    });
-    let serde_json = match needs_serde_json {
-        true => "serde_json = \"1\"\n",
-        false => "",
-    };
     let informers = concat!(
         env!("CARGO_PKG_VERSION_MAJOR"),
         ".",
@@ -64,7 +55,7 @@ informers = \"{informers}\"
 k8s-openapi = {{ version = \"0.29\", default-features = false, features = [\"std\"] }}
 kube = {{ version = \"5\", default-features = false }}
 serde = {{ version = \"1\", features = [\"derive\"] }}
-{serde_json}"
+"
     ))
 }
 
@@ -72,25 +63,40 @@ serde = {{ version = \"1\", features = [\"derive\"] }}
 mod tests {
     use super::*;
 
+    fn check(name: &str, expected: &str) {
+        let found = match check_crate_name(name) {
+            Ok(()) => "good",
+            Err(TreeError::CrateName { .. }) => "no name",
+            Err(TreeError::CrateOfADependency { .. }) => "a dependency",
+            Err(error) => panic!("{name}: {error}"),
+        };
+        assert_eq!(found, expected, "{name}");
+    }
+
     #[test]
     fn a_crate_has_a_name_that_cargo_takes() {
-        for good in ["example", "example-client", "a_b2"] {
-            assert!(is_crate_name(good), "{good}");
+        for good in ["example", "example-client", "a_b2", "kube-client"] {
+            check(good, "good");
         }
+        let long = "a".repeat(65);
         for bad in [
-            "",
-            "Example",
-            "1st",
-            "a b",
-            "../a",
-            "a/b",
-            "type",
-            "core",
-            "-a",
-            "ä",
-            &"a".repeat(65),
+            "", "Example", "1st", "a b", "../a", "a/b", "type", "core", "-a", "ä", &long,
         ] {
-            assert!(!is_crate_name(bad), "{bad}");
+            check(bad, "no name");
+        }
+    }
+
+    #[test]
+    fn a_crate_is_not_called_like_one_it_depends_on() {
+        for name in [
+            "informers",
+            "k8s-openapi",
+            "k8s_openapi",
+            "kube",
+            "serde",
+            "serde_json",
+        ] {
+            check(name, "a dependency");
         }
     }
 }

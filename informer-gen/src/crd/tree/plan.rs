@@ -46,8 +46,6 @@ pub(super) enum KindTypes {
     Generated {
         text: String,
         count: usize,
-        /// Whether the text needs this crate.
-        needs_serde_json: bool,
     },
     /// The path of the type.
     Existing(String),
@@ -214,7 +212,6 @@ fn generated(found: &Found, version: &definition::Version) -> Result<KindTypes, 
     let is_type = |item: &&syn::Item| matches!(item, syn::Item::Struct(_) | syn::Item::Enum(_));
     Ok(KindTypes::Generated {
         count: file.items.iter().filter(is_type).count(),
-        needs_serde_json: text.contains("serde_json::"),
         text,
     })
 }
@@ -229,18 +226,28 @@ fn existing(
     let filled = path
         .replace("{group}", &names::group_module(&definition.group))
         .replace("{version}", &names::module(&version.name));
-    let filled = format!("{}::{type_name}", filled.trim_end_matches("::"));
-    let bad = || TreeError::TypesPath {
-        path: path.to_owned(),
-    };
-    let parsed = syn::parse_str::<syn::Path>(&filled).map_err(|_| bad())?;
-    let first = parsed.segments.first().ok_or_else(bad)?;
-    let is_relative = parsed.leading_colon.is_none() && (first.ident == "self" || first.ident == "super");
-    let is_plain = parsed.segments.iter().all(|segment| segment.arguments.is_none());
-    match is_relative || !is_plain {
-        true => Err(bad()),
-        false => Ok(filled),
+    let module = filled.strip_suffix("::").unwrap_or(&filled);
+    match is_module(module) {
+        true => Ok(format!("{module}::{type_name}")),
+        false => Err(TreeError::TypesPath {
+            path: path.to_owned(),
+        }),
     }
+}
+
+/// Whether a text is the path of a module and nothing more, and means the same everywhere.
+fn is_module(path: &str) -> bool {
+    let is_name = |name: &str| syn::parse_str::<syn::Ident>(name).is_ok_and(|ident| ident == name);
+    let inside = match path.strip_prefix("crate") {
+        Some("") => return true,
+        Some(inside) if inside.starts_with("::") => inside,
+        _ => path,
+    };
+    inside
+        .strip_prefix("::")
+        .unwrap_or(inside)
+        .split("::")
+        .all(is_name)
 }
 
 /// Who has which name in one place.

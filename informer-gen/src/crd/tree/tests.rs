@@ -143,6 +143,67 @@ fn a_crate_has_a_manifest_and_a_root() {
         &tree.files["Cargo.toml"],
         &["name = \"example-client\"", "publish = false"],
     );
+    // Generated code uses k8s-openapi's copy.
+    let any = text.replace(
+        "{ type: object }",
+        "{ type: object, x-kubernetes-preserve-unknown-fields: true }",
+    );
+    let tree = made(&any, &options).expect("it can be generated");
+    assert!(tree.files["src/example_com/v1/foo.rs"].contains("serde_json::Value"));
+    assert!(!tree.files["Cargo.toml"].contains("serde_json"));
+}
+
+#[test]
+fn a_module_of_types_is_a_path_and_nothing_more() {
+    let text = definition("example.com", "Foo", "foos", "Namespaced", &["v1"]);
+    let check = |path: &str, expected: Option<&str>| {
+        let types = Types::Existing(path.to_owned());
+        let made = made(
+            &text,
+            &TreeOptions {
+                types,
+                ..TreeOptions::default()
+            },
+        );
+        match (made, expected) {
+            (Ok(tree), Some(expected)) => check_lines(
+                &tree.files["example_com/v1.rs"],
+                &[&format!(
+                    "pub type FooInformer = ::informers::ResourceInformer<{expected}>;"
+                )],
+            ),
+            (Err(TreeError::TypesPath { .. }), None) => {}
+            (made, _) => panic!("{path:?}: {:?}", made.map(|tree| tree.files)),
+        }
+    };
+    check("crate", Some("crate::Foo"));
+    check("crate::api::{version}", Some("crate::api::v1::Foo"));
+    check("my_types::{group}::", Some("my_types::example_com::Foo"));
+    check("::my_types", Some("::my_types::Foo"));
+    for bad in [
+        "",
+        "::",
+        " ",
+        "a b",
+        "super::a",
+        "self",
+        "Self",
+        "a::crate",
+        "a::self::b",
+        "::crate::a",
+        "crate2::::a",
+        "a // b",
+        "a/* */::b",
+        "a::<B>",
+        "{kind}",
+        "1a",
+        "a-b",
+        "a;b",
+        " a",
+        "\n",
+    ] {
+        check(bad, None);
+    }
 }
 
 #[test]
