@@ -99,9 +99,11 @@ fn of_shape(before: &Shape, now: &Shape, add: &mut impl FnMut(String)) {
     };
     let (before, now) = (by_path(before), by_path(now));
     // Where a whole object has come or gone, its fields are not news.
-    let mut told: Option<String> = None;
+    let is_in = |path: &str| (before.contains_key(path), now.contains_key(path));
+    let is_told =
+        |path: &str| is_in(path) != (true, true) && above(path).any(|above| is_in(above) == is_in(path));
     for path in before.keys().chain(now.keys()).collect::<BTreeSet<_>>() {
-        if told.as_deref().is_some_and(|above| is_below(path, above)) {
+        if is_told(path) {
             continue;
         }
         match (before.get(path), now.get(path)) {
@@ -121,18 +123,14 @@ fn of_shape(before: &Shape, now: &Shape, add: &mut impl FnMut(String)) {
                     now.type_,
                     presence_name(now.presence)
                 ));
-                told = Some(path.clone());
             }
-            _ => {
-                add(format!("`{path}` was removed"));
-                told = Some(path.clone());
-            }
+            _ => add(format!("`{path}` was removed")),
         }
     }
 }
 
-/// Whether a path is that of a part of another one: `spec.a` and `spec.b[]` of `spec`.
-fn is_below(path: &str, above: &str) -> bool {
-    path.strip_prefix(above)
-        .is_some_and(|rest| rest.starts_with(['.', '[', '{']))
+/// The paths of everything that a path is part of: `spec` and `spec.b` of `spec.b[]`.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices(['.', '[', '{'])
+        .filter_map(|(place, _)| path.get(..place))
 }

@@ -102,6 +102,34 @@ fn an_object_that_has_come_or_gone_is_said_once() {
     );
 }
 
+/// In the order of text, `gone-b` is between `gone` and what is inside of it.
+#[test]
+fn what_is_inside_of_an_object_that_has_gone_is_told_by_segments_and_not_by_order() {
+    let with = |paths: &[&str]| {
+        let mut record = record();
+        let fields = paths.iter().map(|path| field(path, Presence::Optional, "object"));
+        record.definitions[0].versions[0].shape.fields = fields.collect();
+        record
+    };
+    let check = |before: &[&str], now: &[&str], expected: &[&str]| {
+        let drift = with(before).drift(&with(now));
+        let changes: Vec<&str> = drift.iter().map(|drift| drift.change.as_str()).collect();
+        assert_eq!(changes, expected);
+    };
+    let gone = ["spec.gone", "spec.gone-b", "spec.gone.x", "spec.gone[].y"];
+    check(
+        &gone,
+        &[],
+        &["`spec.gone` was removed", "`spec.gone-b` was removed"],
+    );
+    // What has gone while what it was inside of has come is news.
+    check(
+        &["spec.a.b"],
+        &["spec.a"],
+        &["`spec.a` was added (object, optional)", "`spec.a.b` was removed"],
+    );
+}
+
 #[test]
 fn a_version_that_was_left_out_is_no_news() {
     check_drift(
