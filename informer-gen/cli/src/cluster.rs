@@ -36,6 +36,14 @@ pub enum ClusterError {
         /// Why.
         source: Box<kube::Error>,
     },
+    /// What was asked for cannot be the name of a definition, and must not become a part of a URL.
+    #[error(
+        "`{name}` cannot be the name of a definition: write small letters, digits, dashes and dots, such as `foos.example.com`"
+    )]
+    Name {
+        /// What was given.
+        name: String,
+    },
     /// The server refused.
     #[error(
         "the cluster at {address} does not let you read {what}; you need `get` and `list` of customresourcedefinitions in \
@@ -89,6 +97,11 @@ pub(crate) enum Wanted<'a> {
 
 /// Asks the cluster of the current kubeconfig, or the one this runs in.
 pub(crate) fn read(wanted: Wanted<'_>) -> Result<Reading, ClusterError> {
+    if let Wanted::Named(names) = wanted
+        && let Some(name) = names.iter().find(|name| !is_dns_name(name))
+    {
+        return Err(ClusterError::Name { name: name.clone() });
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -203,6 +216,15 @@ impl Cluster {
             },
         }
     }
+}
+
+/// Whether a name is one that Kubernetes takes for a definition.
+fn is_dns_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    name.len() <= 253
+        && name
+            .split('.')
+            .all(|part| !part.is_empty() && part.bytes().all(is_letter))
 }
 
 /// What is wrong with a kubeconfig, without quoting it.

@@ -2,6 +2,7 @@
 
 mod documents;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -87,6 +88,18 @@ pub enum ReadError {
         value: String,
         /// What it may be.
         rule: &'static str,
+    },
+    /// Two versions have one name.
+    #[error(
+        "{place}: {name} has the version `{version}` twice, which the API server does not take; remove one of them"
+    )]
+    SameVersion {
+        /// Where the definition is.
+        place: Box<Place>,
+        /// The definition.
+        name: String,
+        /// The version.
+        version: String,
     },
     /// The definition is in a version of the API that no server has any more.
     #[error(
@@ -281,14 +294,23 @@ fn check_names(definition: &Definition, place: &Place) -> Result<(), ReadError> 
             .iter()
             .map(|version| ("version", &version.name, is_label(&version.name), LABELS)),
     );
-    match names.into_iter().find(|(_, _, is_sound, _)| !is_sound) {
-        None => Ok(()),
-        Some((what, value, _, rule)) => Err(ReadError::Name {
+    if let Some((what, value, _, rule)) = names.into_iter().find(|(_, _, is_sound, _)| !is_sound) {
+        return Err(ReadError::Name {
             place: Box::new(place.clone()),
             name: definition.name(),
             what,
             value: value.clone(),
             rule,
+        });
+    }
+    let mut seen = BTreeSet::new();
+    let mut versions = definition.versions.iter().map(|version| &version.name);
+    match versions.find(|version| !seen.insert(*version)) {
+        None => Ok(()),
+        Some(version) => Err(ReadError::SameVersion {
+            place: Box::new(place.clone()),
+            name: definition.name(),
+            version: version.clone(),
         }),
     }
 }

@@ -120,6 +120,19 @@ fn a_definition_that_serves_nothing_is_refused() {
 }
 
 #[test]
+fn a_version_that_is_there_twice_is_refused() {
+    let text = foo() + "    - { name: v1, served: false, storage: false }\n";
+    check(
+        &[("crd.yaml", &text)],
+        ARGUMENTS,
+        &[
+            "crd.yaml:1: foos.example.com has the version `v1` twice",
+            "remove one",
+        ],
+    );
+}
+
+#[test]
 fn a_version_without_a_schema_needs_types() {
     let text = foo();
     let text = text.split_once("      schema:").unwrap().0;
@@ -289,11 +302,22 @@ fn a_crate_needs_a_name_that_cargo_takes() {
 }
 
 #[test]
+fn a_crate_is_not_called_like_one_it_depends_on() {
+    for name in ["informers", "serde", "serde_json", "kube", "k8s-openapi"] {
+        check(
+            &[("crd.yaml", &foo())],
+            &format!("-f crd.yaml --crate {name}"),
+            &[&format!("`{name}` cannot be the name of the crate"), "depends on"],
+        );
+    }
+}
+
+#[test]
 fn a_module_of_types_must_mean_the_same_everywhere() {
-    for path in ["super::api", "crate::", "a-b", "a::<B>"] {
-        let arguments = format!("-f crd.yaml --out generated --types {path}");
+    for path in ["super::api", "crate::", "a-b", "a::<B>", ""] {
+        let arguments = format!("-f crd.yaml --out generated --types={path}");
         match path {
-            // The last one is an empty module path below `crate`, which is fine.
+            // An empty path below `crate` is the root of the crate, which is fine.
             "crate::" => Folder::with(&[("crd.yaml", &foo())])
                 .run(&arguments)
                 .says(&["types of crate"]),

@@ -118,6 +118,27 @@ fn a_definition_that_a_cluster_does_not_have_is_an_error() {
     cluster.end();
 }
 
+/// There is no cluster: it is not even asked for.
+#[test]
+fn a_name_that_no_definition_has_never_becomes_a_part_of_a_url() {
+    let folder = Folder::new();
+    for name in [
+        "..",
+        "../../pods",
+        "foos.example.com?watch=true",
+        "a%2fb",
+        "Foo",
+        "a..b",
+    ] {
+        folder.run(&format!("--cluster {name} --out generated")).fails(
+            1,
+            &["cannot be the name of a definition"],
+            &[],
+        );
+    }
+    assert!(folder.files().is_empty());
+}
+
 #[test]
 fn drift_is_told_field_by_field() {
     let cluster = Cluster::new(&[foo()]);
