@@ -1,17 +1,18 @@
 //! Builds one program or test with cargo, and says where it is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
 
 use crate::{Result, workspace};
 
-/// Runs cargo with these arguments, and gives the executable of the target `name`.
+/// Runs cargo with these arguments, and gives the executable of the target `name` in the package at `folder`: several packages may have a
+/// target of one name.
 ///
 /// `["test", "--workspace", "--test", "e2e", "--no-run"]` builds a program as `cargo test` builds it, with the features that the whole
 /// workspace agrees on: so that what one step of CI has compiled serves the next.
-pub(crate) fn build(name: &str, arguments: &[&str]) -> Result<PathBuf> {
+pub(crate) fn build(folder: &str, name: &str, arguments: &[&str]) -> Result<PathBuf> {
     println!("$ cargo {}", arguments.join(" "));
     let output = workspace::cargo()
         .args(arguments)
@@ -21,33 +22,42 @@ pub(crate) fn build(name: &str, arguments: &[&str]) -> Result<PathBuf> {
     if !output.status.success() {
         return Err(format!("`{name}` does not build: {}", output.status).into());
     }
+    let folder = workspace::root().join(folder);
     String::from_utf8_lossy(&output.stdout)
         .lines()
-        .find_map(|line| executable(line, name))
-        .ok_or_else(|| format!("cargo built no program called `{name}`").into())
+        .find_map(|line| executable(line, &folder, name))
+        .ok_or_else(|| format!("cargo built no program called `{name}` in {}", folder.display()).into())
 }
 
-/// The executable in one line of cargo's messages, if it is the one of the target `name`.
-fn executable(line: &str, name: &str) -> Option<PathBuf> {
+/// The executable in one line of cargo's messages, if it is the one of the target `name` in the package at `folder`.
+fn executable(line: &str, folder: &Path, name: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     let path = message["executable"].as_str()?;
-    (message["target"]["name"] == name).then(|| path.into())
+    let manifest = Path::new(message["manifest_path"].as_str()?);
+    let is_ours = message["target"]["name"] == name && manifest == folder.join("Cargo.toml");
+    is_ours.then(|| path.into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn line(package: &str, name: &str, executable: &str) -> String {
+        format!(
+            r#"{{"reason":"compiler-artifact","manifest_path":"/w/{package}/Cargo.toml","target":{{"name":"{name}"}},"executable":{executable}}}"#
+        )
+    }
+
     #[test]
-    fn the_executable_of_a_target_is_found_by_its_name() {
-        let line = |name: &str, executable: &str| {
-            format!(
-                r#"{{"reason":"compiler-artifact","target":{{"name":"{name}"}},"executable":{executable}}}"#
-            )
-        };
-        assert_eq!(executable(&line("it", r#""/a/it""#), "it"), Some("/a/it".into()));
-        assert_eq!(executable(&line("it", "null"), "it"), None);
-        assert_eq!(executable(&line("sim", r#""/a/sim""#), "it"), None);
-        assert_eq!(executable("warning: unused", "it"), None);
+    fn an_executable_is_found_by_its_package_and_name() {
+        let found = |line: &str| executable(line, Path::new("/w/tests/it"), "it");
+        assert_eq!(
+            found(&line("tests/it", "it", r#""/t/it-1""#)),
+            Some("/t/it-1".into())
+        );
+        assert_eq!(found(&line("tests/apiserver", "it", r#""/t/it-2""#)), None);
+        assert_eq!(found(&line("tests/it", "sim", r#""/t/sim""#)), None);
+        assert_eq!(found(&line("tests/it", "it", "null")), None);
+        assert_eq!(found("warning: unused"), None);
     }
 }

@@ -56,7 +56,7 @@ const SEEDED: &[&str] = &["--test", "e2e"];
 pub(crate) fn run(arguments: &[&str]) -> Result<Outcome> {
     let choice = choice(arguments)?;
     let build = [TESTS, choice.programs, &["--no-run"]].concat();
-    let servers = apiserver::provide(&artifact::build("informer-live", &build)?)?;
+    let servers = apiserver::provide(&artifact::build("tests/live", "informer-live", &build)?)?;
     if servers == Servers::None {
         println!("e2e: skipped, because there is no server to test against (see above for what to install)");
         return Ok(Outcome::Skipped);

@@ -107,6 +107,7 @@ impl Suite {
     fn build() -> Result<Self> {
         let faulty = ["--features", "informer-core/__mutants", "--no-run"];
         let binary = artifact::build(
+            "tests/it",
             "it",
             &[&["test", "--workspace", "--test", "it"][..], &faulty].concat(),
         )?;

@@ -25,6 +25,7 @@ pub(crate) fn play(arguments: &[&str]) -> Result<()> {
 /// Plays some seeds with the program that `cargo test` builds anyway: for a few hundred, another build takes longer than it saves.
 pub(crate) fn play_few(seeds: &str) -> Result<()> {
     let program = artifact::build(
+        "tests/sim",
         "informer-sim",
         &["test", "--workspace", "--test", "simulation", "--no-run"],
     )?;
@@ -66,5 +67,5 @@ pub(crate) fn mutants(names: &[&str]) -> Result<()> {
 /// Builds the program for thousands of seeds, and says where it is.
 fn build(extra: &[&str]) -> Result<PathBuf> {
     let usual = ["build", "--profile", "sim", "-p", "informer-sim"];
-    artifact::build("informer-sim", &[&usual[..], extra].concat())
+    artifact::build("tests/sim", "informer-sim", &[&usual[..], extra].concat())
 }

@@ -57,7 +57,7 @@ pub(crate) fn proof(folder: &str) -> Result<Outcome> {
     let _absent = std::fs::remove_dir_all(&place);
     // As `cargo test` has built it.
     let tests = ["test", "--workspace", "--test", "crd", "--no-run"];
-    let program = artifact::build("informer-gen", &tests)?;
+    let program = artifact::build("informer-gen/cli", "informer-gen", &tests)?;
     let projects = folders
         .iter()
         .map(|folder| generate(&program, &place, folder))
