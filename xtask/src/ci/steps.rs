@@ -266,7 +266,7 @@ fn check_mutants() -> Result<Passed> {
 
 /// Some seeds of the simulation; `cargo xtask sim --seeds 10000` is the long run.
 fn simulation() -> Result<Passed> {
-    const SEEDS: &str = "300";
+    const SEEDS: &str = "200";
     sim::play_few(SEEDS)?;
     Ok(Passed::RanWith(format!("{SEEDS} seeds")))
 }
