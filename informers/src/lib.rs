@@ -152,6 +152,9 @@
 //! # }
 //! ```
 //!
+//! Where a few fields more are enough, a *projection* (feature `derive`, module `projection`) is a struct that names them: nothing else is
+//! decoded or kept. A Pod of 12 KB on the wire is 41 KB of heap as a `Pod`, and 2.5 KB with its node, phase and address.
+//!
 //! # A kind known at run time
 //!
 //! [`for_resource`](SharedInformerFactory::for_resource) takes a resource's name as it is;
@@ -281,7 +284,7 @@
 //! of one kind without a factory is [`SharedInformer::builder`].
 //!
 //! The repository has whole programs that run without a cluster, as in `cargo run --example quickstart`: `quickstart`,
-//! `pods_by_node`, `config_reload`, `service_endpoints` and `many_handlers`.
+//! `pods_by_node`, `config_reload`, `service_endpoints`, `many_handlers`, and `operator` with custom resources.
 
 #[cfg(feature = "derive")]
 #[doc(hidden)]

@@ -1,12 +1,15 @@
-//! Informers that read less than whole objects of one type: metadata only, and kinds known at run time only.
+//! Informers that read less than whole objects of one type: metadata only, some fields only, and kinds known at run time only.
 
-use informer_core::SharedInformer;
+use informer_core::{ResourceVersion, SharedInformer};
 use informer_live::{Story, version_of};
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ApiResource, DynamicObject, PartialObjectMeta};
+use informers::{Informer, Projection, SharedInformerFactory};
+use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{ApiResource, DynamicObject, PartialObjectMeta, PostParams};
 use kube::{Api, ResourceExt as _};
+use serde_json::json;
 
-use crate::support::{Room, agree, eventually, shared, start};
+use crate::support::{BOUND, Room, agree, eventually, shared, start};
 use crate::tap::{Seen, Tap};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,6 +40,54 @@ async fn metadata_alone_is_followed_like_the_whole() {
     let kind = cached[0].types.as_ref().map(|types| types.kind.as_str());
     assert_eq!(kind, Some("PartialObjectMetadata"));
     informer.shutdown().await;
+}
+
+/// What the server itself adds to a Service, under JSON names that are not plain camelCase.
+#[derive(Informer)]
+#[informer(of = Service, accessor = "service_addresses", index(name = "address", by = "spec.cluster_ip"))]
+struct ServiceAddress {
+    metadata: ObjectMeta,
+    spec: Option<Address>,
+}
+
+#[derive(Projection)]
+#[projection(of = ServiceSpec)]
+struct Address {
+    cluster_ip: Option<String>,
+    cluster_ips: Option<Vec<String>>,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projection_reads_the_fields_it_names_beside_the_whole_kind() {
+    let room = Room::new(shared().await, "projection").await;
+    let service = json!({ "metadata": { "name": "a" }, "spec": { "ports": [{ "port": 80 }] } });
+    let services: Api<Service> = Api::namespaced(room.client(), &room.name);
+    let made = serde_json::from_value(service).unwrap();
+    let made = services.create(&PostParams::default(), &made).await.unwrap();
+    let given = made.spec.as_ref().and_then(|spec| spec.cluster_ip.clone());
+    let given = given.expect("the server gives it an address");
+
+    let factory = SharedInformerFactory::builder(room.client())
+        .namespaces([&room.name])
+        .build()
+        .unwrap();
+    let (slim, whole) = (factory.service_addresses(), factory.core().v1().services());
+    let by_address = slim.by_address().unwrap();
+    let lister = whole.lister();
+    factory.start();
+    factory.wait_for_sync_within(BOUND).await.unwrap();
+    let version = ResourceVersion::new(&version_of(&made));
+    slim.informer().wait_until_within(&version, BOUND).await.unwrap();
+    whole.informer().wait_until_within(&version, BOUND).await.unwrap();
+
+    let found = by_address.get(&given);
+    assert_eq!(found.len(), 1);
+    let address = found[0].spec.as_ref().unwrap();
+    assert_eq!(found[0].metadata.uid, made.metadata.uid);
+    assert_eq!(address.cluster_ip.as_ref(), Some(&given));
+    assert_eq!(address.cluster_ips.as_deref(), Some(&[given][..]));
+    assert!(lister.services(&room.name).get("a").is_some());
+    factory.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
