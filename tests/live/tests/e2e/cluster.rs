@@ -80,6 +80,7 @@ const MARK: &str = "cluster: ";
 const VICTIM: &str = "INFORMER_LIVE_VICTIM";
 
 /// What that process does: it never ends by itself.
+#[expect(clippy::print_stdout, reason = "the process that will kill it reads this")]
 async fn hold_a_cluster() {
     let cluster = Cluster::start(options()).await.unwrap();
     println!(
