@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::printable::Printable;
+
 /// Identifies one object of one kind: its namespace, if it has one, and its name.
 ///
 /// Cloning bumps two reference counts. Keys made from one another's [`namespace_arc`](Self::namespace_arc)
@@ -86,12 +88,14 @@ impl ObjectKey {
     }
 }
 
+/// Prints `namespace/name`, or `name`. What no Kubernetes API server accepts is made safe for logs: control characters
+/// are escaped, a namespace is cut at 63 characters and a name at 253. Any other key can be parsed again.
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "{namespace}/{}", self.name),
-            None => f.write_str(&self.name),
+        if let Some(namespace) = &self.namespace {
+            write!(f, "{}/", Printable::namespace(namespace))?;
         }
+        write!(f, "{}", Printable::name(&self.name))
     }
 }
 

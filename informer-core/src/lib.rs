@@ -27,6 +27,7 @@ mod informer;
 mod key;
 mod mutant;
 mod object;
+mod printable;
 mod processor;
 mod reflector;
 pub mod registry;

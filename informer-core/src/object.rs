@@ -7,6 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::key::ObjectKey;
+use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
 /// A cached kind: every `kube::Resource` that can be shared between threads.
@@ -154,7 +155,7 @@ impl<K: AnyObject + ?Sized> fmt::Display for Name<'_, K> {
             None => f.write_str("(no name)")?,
         }
         match ResourceVersion::of(self.0.metadata()) {
-            Some(version) => write!(f, "@{version}"),
+            Some(version) => write!(f, "@{}", Printable::name(&version.to_string())),
             None => Ok(()),
         }
     }

@@ -1,11 +1,14 @@
 //! Error answers: reading them from responses and events, and telling what they mean for a reflector.
 
+use std::fmt;
 use std::time::Duration;
 
 use http::header::{HeaderMap, RETRY_AFTER};
 use k8s_openapi::jiff;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::{ServerStatus, SourceError};
+use crate::printable::Printable;
 
 /// What the server says when asked for a version it has not reached yet, in every release since 1.15.
 const TOO_LARGE_MESSAGE: &str = "Too large resource version";
@@ -13,6 +16,8 @@ const TOO_LARGE_MESSAGE: &str = "Too large resource version";
 const TOO_LARGE_CAUSE: &str = "ResourceVersionTooLarge";
 /// How much of an answer that is not a `Status` is quoted.
 const QUOTED_CHARS: usize = 200;
+/// How many causes are kept. Real answers have a handful.
+const CAUSES: usize = 16;
 
 impl SourceError {
     /// What the server said, if it was the server that refused.
@@ -109,24 +114,17 @@ impl ServerStatus {
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let wire: Wire = serde_json::from_slice(bytes).ok()?;
         // Every field of a Status is optional, so any JSON object would pass for one.
-        if wire.kind.as_deref() != Some("Status") && wire.code.is_none() && wire.reason.is_none() {
+        let is_status = wire.kind.is_some_and(|Word(kind)| kind == "Status");
+        if !is_status && wire.code.is_none() && wire.reason.is_none() {
             return None;
         }
         let details = wire.details.unwrap_or_default();
-        let causes = details.causes.unwrap_or_default().into_iter();
         Some(Self {
             code: wire.code.unwrap_or_default(),
-            reason: wire.reason.unwrap_or_default(),
-            message: wire.message.unwrap_or_default(),
+            reason: wire.reason.unwrap_or_default().0,
+            message: wire.message.unwrap_or_default().0,
             retry_after: seconds(details.retry_after_seconds.unwrap_or_default()),
-            causes: causes
-                .map(|cause| {
-                    (
-                        cause.reason.unwrap_or_default(),
-                        cause.message.unwrap_or_default(),
-                    )
-                })
-                .collect(),
+            causes: details.causes.unwrap_or_default().0,
         })
     }
 
@@ -144,12 +142,13 @@ impl ServerStatus {
     }
 }
 
+/// A `Status` on the wire. Its texts are escaped and cut while they are read.
 #[derive(serde::Deserialize)]
 struct Wire {
-    kind: Option<String>,
+    kind: Option<Word>,
     code: Option<u16>,
-    reason: Option<String>,
-    message: Option<String>,
+    reason: Option<Word>,
+    message: Option<Sentence>,
     details: Option<WireDetails>,
 }
 
@@ -157,13 +156,81 @@ struct Wire {
 #[serde(rename_all = "camelCase")]
 struct WireDetails {
     retry_after_seconds: Option<u64>,
-    causes: Option<Vec<WireCause>>,
+    causes: Option<WireCauses>,
 }
+
+/// The first causes; the others are not kept.
+#[derive(Default)]
+struct WireCauses(Vec<(String, String)>);
 
 #[derive(serde::Deserialize)]
 struct WireCause {
-    reason: Option<String>,
-    message: Option<String>,
+    reason: Option<Word>,
+    message: Option<Sentence>,
+}
+
+#[derive(Default)]
+struct Word(String);
+
+#[derive(Default)]
+struct Sentence(String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_str(Cut(|text| Printable::name(text).into_cow().into_owned()))
+            .map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sentence {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_str(Cut(|text| Printable::message(text).into_cow().into_owned()))
+            .map(Self)
+    }
+}
+
+/// Reads a text without copying all of it.
+struct Cut(fn(&str) -> String);
+
+impl Visitor<'_> for Cut {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<String, E> {
+        Ok(self.0(text))
+    }
+}
+
+impl<'de> Deserialize<'de> for WireCauses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(CausesVisitor)
+    }
+}
+
+struct CausesVisitor;
+
+impl<'de> Visitor<'de> for CausesVisitor {
+    type Value = WireCauses;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of causes")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<WireCauses, A::Error> {
+        let mut causes = Vec::new();
+        while causes.len() < CAUSES
+            && let Some(WireCause { reason, message }) = seq.next_element()?
+        {
+            causes.push((reason.unwrap_or_default().0, message.unwrap_or_default().0));
+        }
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(WireCauses(causes))
+    }
 }
 
 fn quote(code: http::StatusCode, body: &[u8]) -> String {
@@ -288,6 +355,64 @@ mod tests {
             status.retry_after > Some(Duration::from_secs(86_400)),
             "{status:?}"
         );
+    }
+
+    #[test]
+    fn texts_of_the_server_are_escaped_and_cut() {
+        let long = "x".repeat(1_000_000);
+        let cause = format!(r#"{{"reason":"\u001b[31m{long}","message":"a\nb"}}"#);
+        let json = format!(
+            r#"{{"kind":"Status","code":500,"reason":"Bad\nReason{long}","message":"\u001b[2J\nfake line {long}",
+                "details":{{"causes":[{}]}}}}"#,
+            vec![cause; 20].join(",")
+        );
+        let status = ServerStatus::parse(json.as_bytes()).expect("this is a Status");
+        let texts = status
+            .causes
+            .iter()
+            .flat_map(|(reason, message)| [reason, message]);
+        for text in texts.chain([&status.reason, &status.message]) {
+            assert!(
+                text.chars().count() <= 1024 && text.capacity() < 8192,
+                "{}",
+                text.len()
+            );
+            assert!(!text.chars().any(char::is_control), "{text}");
+        }
+        assert_eq!(
+            (status.causes.len(), status.causes[0].1.as_str()),
+            (CAUSES, "a\\nb")
+        );
+        assert!(
+            status.message.starts_with("\\u{1b}[2J\\nfake line xxx"),
+            "{status}"
+        );
+        assert!(status.message.ends_with("(1000015 bytes)"), "{status}");
+    }
+
+    /// A source that is not ours may put anything into an error.
+    #[test]
+    fn errors_print_no_control_characters_whatever_they_hold() {
+        let text = format!("\u{1b}[2J\n{}", "x".repeat(10_000));
+        let status = ServerStatus {
+            code: 500,
+            reason: text.clone(),
+            message: text.clone(),
+            ..ServerStatus::default()
+        };
+        for error in [
+            SourceError::Status { status },
+            SourceError::Connect(text.clone()),
+            SourceError::Transport(text.clone()),
+            SourceError::Protocol(text.clone()),
+            SourceError::Request(text.clone()),
+        ] {
+            let printed = error.to_string();
+            assert!(
+                printed.len() < 1500 && !printed.chars().any(char::is_control),
+                "{printed}"
+            );
+        }
     }
 
     #[test]

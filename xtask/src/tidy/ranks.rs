@@ -17,6 +17,7 @@ const RANKS: [&[&str]; 6] = [
     &[
         "object",
         "key",
+        "printable",
         "scope",
         "resource_version",
         "error",
