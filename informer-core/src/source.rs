@@ -12,16 +12,18 @@ use futures::stream::BoxStream;
 
 use crate::key::ObjectKey;
 use crate::object::{Name, Object};
+use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
 mod answer;
 mod decode;
 mod event;
+mod field_path;
 mod frames;
 mod gzip;
 mod identities;
-mod json_path;
 mod kube_source;
+mod limits;
 mod list_body;
 mod list_options;
 mod managed_fields;
@@ -36,6 +38,7 @@ pub mod fuzzing;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use answer::describe_auth;
 pub use decode::{Decode, DecodeError, DecodeOn, Identity, JsonDecoder};
 pub use identities::{IdentityEvent, IdentityStream};
 pub(crate) use kube_source::check_namespace;
@@ -263,17 +266,16 @@ pub struct Undecodable {
 impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
-            Some(key) => write!(f, "object {key} could not be decoded: {}", self.reason),
-            None => write!(
-                f,
-                "an object whose name cannot be read could not be decoded: {}",
-                self.reason
-            ),
+            Some(key) => write!(f, "object {key} could not be decoded: ")?,
+            None => f.write_str("an object whose name cannot be read could not be decoded: ")?,
         }
+        write!(f, "{}", Printable::message(&self.reason))
     }
 }
 
 /// Why a list or a watch failed.
+///
+/// Texts of the server are printed escaped, and cut at 1,024 characters.
 ///
 /// `Clone`, so that one error can stand in `status()`, in a log line and in an event.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -286,10 +288,10 @@ pub enum SourceError {
         status: ServerStatus,
     },
     /// No connection could be made.
-    #[error("cannot connect to the server: {0}")]
+    #[error("cannot connect to the server: {}", Printable::message(.0))]
     Connect(String),
     /// The connection broke while a response was read.
-    #[error("the connection broke: {0}")]
+    #[error("the connection broke: {}", Printable::message(.0))]
     Transport(String),
     /// Nothing came for longer than was agreed.
     #[error("no answer within {after:?} while waiting for {what}")]
@@ -300,7 +302,7 @@ pub enum SourceError {
         after: Duration,
     },
     /// The response is not what was asked for.
-    #[error("the response cannot be understood: {0}")]
+    #[error("the response cannot be understood: {}", Printable::message(.0))]
     Protocol(String),
     /// One frame or item is larger than the limit.
     #[error(
@@ -311,11 +313,13 @@ pub enum SourceError {
         limit: usize,
     },
     /// The request could not even be made: a bad selector, bad credentials, a bad URL.
-    #[error("the request cannot be made: {0}")]
+    #[error("the request cannot be made: {}", Printable::message(.0))]
     Request(String),
 }
 
 /// An error answer of the server (`metav1.Status`), as far as the library needs it.
+///
+/// A [`KubeSource`] escapes and cuts the texts while it reads them: a reason at 253 characters, messages at 1,024.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerStatus {
     /// The HTTP code.
@@ -334,10 +338,10 @@ impl fmt::Display for ServerStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.code)?;
         if !self.reason.is_empty() {
-            write!(f, " {}", self.reason)?;
+            write!(f, " {}", Printable::name(&self.reason))?;
         }
         if !self.message.is_empty() {
-            write!(f, ": {}", self.message)?;
+            write!(f, ": {}", Printable::message(&self.message))?;
         }
         Ok(())
     }

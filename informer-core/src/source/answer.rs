@@ -4,15 +4,17 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use http::header::CONTENT_ENCODING;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 
 use super::gzip::{Ending, Gunzip};
+use super::limits::{ERROR_BYTES, PIECE_BYTES, TURN_BYTES};
 use super::{ServerStatus, SourceError};
 
-/// How much of an error answer is read.
-const ERROR_BODY_LIMIT: usize = 64 * 1024;
+/// A piece of at least this size is probably followed by another one.
+const LARGE_PIECE: usize = 4 * 1024;
 
 /// Sends a request and waits for a good answer, for at most `deadline`.
 ///
@@ -30,7 +32,7 @@ pub(super) async fn send(
         if head.status.is_success() {
             return Ok(reader);
         }
-        let body = reader.read_up_to(ERROR_BODY_LIMIT).await;
+        let body = reader.read_up_to(ERROR_BYTES).await;
         let status = ServerStatus::of_response(head.status, &head.headers, &body);
         Err(SourceError::Status { status })
     };
@@ -43,10 +45,19 @@ pub(super) async fn send(
         .unwrap_or(Err(timeout))
 }
 
-/// Reads a response's body.
+/// Reads a response's body, in pieces of at most [`PIECE_BYTES`].
+///
+/// A body whose next piece is always available (a server faster than we are, or a few bytes of gzip that unpack to
+/// many) would never be pending, and its reader would keep the worker for itself. So each piece costs one unit of
+/// tokio's cooperative budget, and after [`TURN_BYTES`] the reader yields whatever is left of the budget.
 pub(super) struct BodyReader {
     body: Body,
     encoding: Encoding,
+    /// The rest of a frame that is longer than one piece.
+    rest: Bytes,
+    /// How many bytes were given out since other tasks could run.
+    given: usize,
+    last_length: usize,
 }
 
 enum Encoding {
@@ -76,12 +87,51 @@ impl BodyReader {
                 )));
             }
         };
-        Ok(Self { body, encoding })
+        Ok(Self {
+            body,
+            encoding,
+            rest: Bytes::new(),
+            given: 0,
+            last_length: 0,
+        })
     }
 
     /// The next bytes. Dropping the future loses nothing; dropping the reader ends the request.
     pub(super) async fn next(&mut self) -> Result<Chunk, SourceError> {
+        if self.given >= TURN_BYTES {
+            tokio::task::yield_now().await;
+            self.given = 0;
+        }
+        let chunk = self.read().await?;
+        if let Chunk::Data(bytes) = &chunk {
+            self.given += bytes.len();
+            self.last_length = bytes.len();
+        }
+        Ok(chunk)
+    }
+
+    /// The next bytes, if they are available without waiting for the server.
+    ///
+    /// hyper reads a socket in a task of its own, which must run once more to bring what has already arrived: behind
+    /// a large piece it is given that chance.
+    pub(super) async fn available(&mut self) -> Option<Result<Chunk, SourceError>> {
+        if let Some(chunk) = self.next().now_or_never() {
+            return Some(chunk);
+        }
+        if self.last_length < LARGE_PIECE {
+            return None;
+        }
+        tokio::task::yield_now().await;
+        self.next().now_or_never()
+    }
+
+    async fn read(&mut self) -> Result<Chunk, SourceError> {
         loop {
+            tokio::task::coop::consume_budget().await;
+            if !self.rest.is_empty() {
+                let length = self.rest.len().min(PIECE_BYTES);
+                return Ok(Chunk::Data(self.rest.split_to(length)));
+            }
             if let Encoding::Gzip(gunzip) = &mut self.encoding
                 && let Some(bytes) = gunzip
                     .next()
@@ -101,7 +151,7 @@ impl BodyReader {
             };
             match &mut self.encoding {
                 _ if data.is_empty() => {}
-                Encoding::Identity => return Ok(Chunk::Data(data)),
+                Encoding::Identity => self.rest = data,
                 Encoding::Gzip(gunzip) => gunzip.feed(data),
             }
         }
@@ -126,20 +176,33 @@ impl BodyReader {
 /// credential plugins is left out: it may hold a token.
 fn of_kube(error: &kube::Error) -> SourceError {
     match error {
-        kube::Error::Auth(error) => SourceError::Request(format!("no credentials: {}", describe_auth(error))),
+        kube::Error::Auth(error) => {
+            SourceError::Request(format!("no credentials: {}", describe_auth(error, None)))
+        }
         kube::Error::HttpError(_) | kube::Error::BuildRequest(_) => SourceError::Request(chain(error)),
         _ if is_connect(error) => SourceError::Connect(innermost(error)),
         _ => SourceError::Transport(chain(error)),
     }
 }
 
-fn describe_auth(error: &kube::client::AuthError) -> String {
+/// Says why there are no credentials. What a plugin printed may hold a token, and so may its arguments and environment.
+pub(crate) fn describe_auth(error: &kube::client::AuthError, plugin: Option<&str>) -> String {
     use kube::client::AuthError;
+    let plugin = match plugin {
+        Some(name) => format!("the credential plugin {name:?}"),
+        None => "the credential plugin".to_owned(),
+    };
     match error {
-        // The command is printed with its environment, which may hold a secret.
-        AuthError::AuthExecRun { out, .. } => format!("the credential plugin failed with {}", out.status),
-        AuthError::AuthExecParse(_) => "the output of the credential plugin cannot be read".to_owned(),
-        AuthError::ParseTokenKey(_) => "the token in the credentials cannot be read".to_owned(),
+        AuthError::AuthExecStart(io) if io.kind() == std::io::ErrorKind::NotFound => {
+            format!("{plugin} was not found; install it, or add its directory to PATH")
+        }
+        AuthError::AuthExecStart(io) => format!("{plugin} cannot be started: {io}"),
+        AuthError::AuthExecRun { out, .. } => format!("{plugin} failed with {}", out.status),
+        AuthError::AuthExecParse(_) | AuthError::ParseTokenKey(_) => {
+            format!("the output of {plugin} cannot be read")
+        }
+        AuthError::AuthExec(_) => format!("{plugin} cannot be used"),
+        AuthError::ExecPluginFailed => format!("the output of {plugin} has no status"),
         other => other.to_string(),
     }
 }

@@ -5,10 +5,11 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use kube::core::TypeMeta;
 use serde::de::DeserializeOwned;
 
-use super::json_path::path_at;
-use super::managed_fields::{ExpectedType, Filtered, Policy};
+use super::field_path::FieldPath;
+use super::managed_fields::{ExpectedType, Filtered, Policy, TypeNames};
 use super::sketch::Sketch;
 use super::{ManagedFields, SourceError, Undecodable};
 use crate::key::ObjectKey;
@@ -22,6 +23,13 @@ use crate::resource_version::ResourceVersion;
 pub trait Decode<K>: Send + Sync + 'static {
     /// Decodes one object.
     fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError>;
+
+    /// Decodes one item of a list. `types` is the type the list gives its items: those of built-in kinds do not carry
+    /// theirs, while the objects of a watch do. Calls [`decode`](Self::decode) unless overridden.
+    fn decode_item(&self, bytes: &[u8], types: &TypeMeta) -> Result<K, DecodeError> {
+        let _ = types;
+        self.decode(bytes)
+    }
 
     /// Reads what can be read of an object that could not be decoded. Reads JSON unless overridden.
     fn identify(&self, bytes: &[u8]) -> Identity {
@@ -55,10 +63,9 @@ impl DecodeError {
     }
 
     /// Says what serde says without the values it quotes: kind of error, field and position.
-    fn of_json(error: &serde_json::Error, json: &str) -> Self {
+    fn of_json(error: &serde_json::Error, path: Option<String>) -> Self {
         let what = describe(error);
-        let offset = offset_of(json, error.line(), error.column());
-        match offset.and_then(|offset| path_at(json.as_bytes(), offset)) {
+        match path {
             Some(path) => Self::new(format!(
                 "{what} at {path} (line {}, column {})",
                 error.line(),
@@ -112,19 +119,14 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte)
 }
 
-/// The offset behind column `column` of line `line`, both counted from 1 as serde_json does.
-fn offset_of(json: &str, line: usize, column: usize) -> Option<usize> {
-    let mut start = 0;
-    for _ in 1..line {
-        start += memchr::memchr(b'\n', json.as_bytes().get(start..)?)? + 1;
-    }
-    (line > 0).then_some(start + column)
-}
-
 /// Decodes JSON, without `metadata.managedFields` unless told to keep them.
 ///
-/// An object whose `kind` or `apiVersion` is there and is not the expected one is refused; elements of lists often have
-/// neither. The bytes are checked for UTF-8 once, and the JSON is read in one pass.
+/// An object with another `kind` or `apiVersion` than the expected one is refused. Items of lists often have neither:
+/// they get the expected ones, or those the list implies, so that an object is the same from a list and from a watch.
+/// The bytes are checked for UTF-8 once, and the JSON is read in one pass.
+///
+/// Errors give the path of the field, such as `spec.containers[1].image`. Keys of maps are printed as `*`: users choose
+/// them, and those of a Secret are nobody's business.
 #[derive(Clone, Debug)]
 pub struct JsonDecoder {
     managed_fields: ManagedFields,
@@ -146,10 +148,9 @@ impl JsonDecoder {
             expected,
         }
     }
-}
 
-impl<K: DeserializeOwned> Decode<K> for JsonDecoder {
-    fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError> {
+    /// Decodes an object. One without a type is given the expected one, or else `types`.
+    fn read<K: DeserializeOwned>(&self, bytes: &[u8], types: Option<&TypeMeta>) -> Result<K, DecodeError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             DecodeError::new(format!("it is not UTF-8 from byte {}", error.valid_up_to()))
         })?;
@@ -157,6 +158,11 @@ impl<K: DeserializeOwned> Decode<K> for JsonDecoder {
         let policy = Policy {
             managed_fields: self.managed_fields,
             expected: self.expected.as_ref(),
+            fallback: self
+                .expected
+                .as_ref()
+                .map(TypeNames::of)
+                .or(types.map(TypeNames::from)),
             mismatch: Cell::new(false),
         };
         let object = K::deserialize(Filtered::root(&mut json, &policy));
@@ -167,7 +173,23 @@ impl<K: DeserializeOwned> Decode<K> for JsonDecoder {
         }
         object
             .and_then(|object| json.end().map(|()| object))
-            .map_err(|error| DecodeError::of_json(&error, text))
+            .map_err(|error| {
+                // Decoded once more, with care: only the type knows which keys are its own and not a user's.
+                let path = FieldPath::default();
+                let mut json = serde_json::Deserializer::from_str(text);
+                let _ = K::deserialize(path.track(Filtered::root(&mut json, &policy)));
+                DecodeError::of_json(&error, path.print())
+            })
+    }
+}
+
+impl<K: DeserializeOwned> Decode<K> for JsonDecoder {
+    fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError> {
+        self.read(bytes, None)
+    }
+
+    fn decode_item(&self, bytes: &[u8], types: &TypeMeta) -> Result<K, DecodeError> {
+        self.read(bytes, Some(types))
     }
 }
 
@@ -193,6 +215,14 @@ impl Default for DecodeOn {
 }
 
 impl DecodeOn {
+    /// Past how many bytes work is done elsewhere; `None` if it never is.
+    pub(super) fn threshold(self) -> Option<usize> {
+        match self {
+            Self::Worker => None,
+            Self::BlockingPool { threshold } => Some(threshold),
+        }
+    }
+
     /// Runs `work`, over so many bytes, where it belongs.
     pub(super) async fn run<T, F>(self, bytes: usize, work: F) -> Result<T, SourceError>
     where
@@ -213,8 +243,16 @@ impl DecodeOn {
 
 /// Decodes one object into its `Arc`, or says what is known of it. One without a name cannot be cached, so it counts
 /// as undecodable.
-pub(super) fn decode_object<K: Object>(decoder: &dyn Decode<K>, bytes: &[u8]) -> Result<Arc<K>, Undecodable> {
-    let reason = match catch_unwind(AssertUnwindSafe(|| decoder.decode(bytes))) {
+pub(super) fn decode_object<K: Object>(
+    decoder: &dyn Decode<K>,
+    bytes: &[u8],
+    types: Option<&TypeMeta>,
+) -> Result<Arc<K>, Undecodable> {
+    let decode = || match types {
+        Some(types) => decoder.decode_item(bytes, types),
+        None => decoder.decode(bytes),
+    };
+    let reason = match catch_unwind(AssertUnwindSafe(decode)) {
         Ok(Ok(object)) if object.meta().name.as_deref().is_some_and(|name| !name.is_empty()) => {
             return Ok(Arc::new(object));
         }

@@ -20,7 +20,7 @@ pub(super) fn decode_frame<K: Object>(
     if let Some(envelope) = Envelope::cut(frame)
         && let Some(change) = Change::of(envelope.change)
     {
-        match decode_object(decoder, envelope.object) {
+        match decode_object(decoder, envelope.object, None) {
             Ok(object) => return Ok(change.event(object)),
             // An object that is not UTF-8 is the object's fault, but it would spoil the careful reading below.
             Err(_) if std::str::from_utf8(envelope.object).is_err() => {
@@ -52,6 +52,11 @@ pub(super) fn decode_frame<K: Object>(
     }
 }
 
+/// Whether an unfinished frame is that of an ERROR event, as every kube-apiserver writes it.
+pub(super) fn is_error_event(frame: &[u8]) -> bool {
+    Envelope::change_of(frame).is_some_and(|(change, _)| change == b"ERROR")
+}
+
 /// A table is no object, and which objects it stands for cannot be told: passing it over would lose them without a trace, all of
 /// them where it is part of an initial state. Upstream does; here it is an error, as in a list.
 fn decode_change<K: Object>(
@@ -59,7 +64,7 @@ fn decode_change<K: Object>(
     change: Change,
     object: &[u8],
 ) -> Result<WatchEvent<K>, SourceError> {
-    match decode_object(decoder, object) {
+    match decode_object(decoder, object, None) {
         Ok(object) => Ok(change.event(object)),
         Err(_) if Sketch::read(object).is_table() => Err(SourceError::Protocol(
             "a Table came where an object was asked for".to_owned(),
@@ -127,12 +132,8 @@ impl<'f> Envelope<'f> {
     /// Cuts the frame without reading the object, so that the object is read only once, by its decoder. The decoder
     /// refuses what does not end with the object, so a frame with further fields is noticed there.
     fn cut(frame: &'f [u8]) -> Option<Self> {
-        let rest = after(frame, b"{")?;
-        let rest = after(rest, b"\"type\"")?;
-        let rest = after(rest, b":")?;
-        let rest = after(rest, b"\"")?;
-        let (change, rest) = rest.split_at(memchr::memchr(b'"', rest)?);
-        let rest = after(&rest[1..], b",")?;
+        let (change, rest) = Self::change_of(frame)?;
+        let rest = after(rest, b",")?;
         let rest = after(rest, b"\"object\"")?;
         let rest = after(rest, b":")?;
         let object = rest.trim_ascii_end().strip_suffix(b"}")?;
@@ -140,6 +141,16 @@ impl<'f> Envelope<'f> {
             change: std::str::from_utf8(change).ok()?,
             object,
         })
+    }
+
+    /// The type of the event, and what follows it.
+    fn change_of(frame: &'f [u8]) -> Option<(&'f [u8], &'f [u8])> {
+        let rest = after(frame, b"{")?;
+        let rest = after(rest, b"\"type\"")?;
+        let rest = after(rest, b":")?;
+        let rest = after(rest, b"\"")?;
+        let (change, rest) = rest.split_at(memchr::memchr(b'"', rest)?);
+        Some((change, &rest[1..]))
     }
 }
 

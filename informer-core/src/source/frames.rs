@@ -1,17 +1,20 @@
 //! Cuts the body of a watch into its frames: one JSON document per line.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::SourceError;
+use super::limits::BLANK_BYTES;
 
-/// Collects pieces of a body and gives out whole lines, without their ends.
+/// Collects pieces of a body and gives out whole lines, without their ends and without blanks before them.
 ///
 /// Holds at most one unfinished line, which may not grow past the limit, and the piece it was given last. A line that
-/// lies within one piece is not copied.
+/// lies within one piece is not copied. Blank lines are skipped, up to a limit in a row.
 pub(super) struct FrameSplitter {
     limit: usize,
     unfinished: BytesMut,
     piece: Bytes,
+    /// How many blank bytes came since the last line.
+    blanks: usize,
 }
 
 impl FrameSplitter {
@@ -20,6 +23,7 @@ impl FrameSplitter {
             limit,
             unfinished: BytesMut::new(),
             piece: Bytes::new(),
+            blanks: 0,
         }
     }
 
@@ -32,7 +36,10 @@ impl FrameSplitter {
     /// The next line that is not blank; `None` when more input is needed. What is left when the body ends was cut
     /// off in the middle and is dropped with the splitter.
     pub(super) fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
-        while !self.piece.is_empty() {
+        if self.unfinished.is_empty() {
+            self.skip_blanks()?;
+        }
+        if !self.piece.is_empty() {
             let end = memchr::memchr(b'\n', &self.piece);
             let length = end.unwrap_or(self.piece.len());
             if self.unfinished.len() + length > self.limit {
@@ -44,17 +51,34 @@ impl FrameSplitter {
                 return Ok(None);
             }
             let _newline = self.piece.split_to(1);
-            let line = if self.unfinished.is_empty() {
-                part
-            } else {
-                self.unfinished.extend_from_slice(&part);
-                self.unfinished.split().freeze()
-            };
-            if !line.trim_ascii().is_empty() {
-                return Ok(Some(line));
+            if self.unfinished.is_empty() {
+                return Ok(Some(part));
             }
+            self.unfinished.extend_from_slice(&part);
+            return Ok(Some(self.unfinished.split().freeze()));
         }
         Ok(None)
+    }
+
+    fn skip_blanks(&mut self) -> Result<(), SourceError> {
+        let first = self.piece.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blanks = first.unwrap_or(self.piece.len());
+        self.blanks += blanks;
+        if self.blanks > BLANK_BYTES {
+            return Err(SourceError::Protocol(format!(
+                "a watch sent more than {BLANK_BYTES} blank bytes in a row"
+            )));
+        }
+        self.piece.advance(blanks);
+        if first.is_some() {
+            self.blanks = 0;
+        }
+        Ok(())
+    }
+
+    /// The beginning of a line whose end did not come yet.
+    pub(super) fn unfinished(&self) -> &[u8] {
+        &self.unfinished
     }
 
     /// How many bytes of an unfinished line are held.
@@ -101,6 +125,21 @@ mod tests {
     #[test]
     fn carriage_returns_and_blank_lines_are_tolerated() {
         check("\n\r\n{}\r\n \n{}\n\n", &["{}", "{}"]);
+    }
+
+    #[test]
+    fn blank_lines_are_bounded_in_a_row_and_not_in_total() {
+        let blanks = vec![b'\n'; BLANK_BYTES];
+        for size in [1, 1000, BLANK_BYTES] {
+            let twice = blanks
+                .chunks(size)
+                .chain([&b"{}\n"[..]])
+                .chain(blanks.chunks(size));
+            assert_eq!(split(64, twice).unwrap(), ["{}"], "in pieces of {size}");
+            let more = blanks.chunks(size).chain([&b" {}\n"[..]]);
+            let error = split(64, more).unwrap_err();
+            assert!(error.contains("blank bytes in a row"), "{error}");
+        }
     }
 
     #[test]

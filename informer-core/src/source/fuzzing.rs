@@ -18,6 +18,7 @@ use super::gzip::{Ending, Gunzip, GzipError, OUTPUT_STEP};
 use super::splitter::{ListSplitter, Piece};
 use super::{JsonDecoder, ManagedFields, WatchEvent};
 use crate::key::ObjectKey;
+use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
 mod seeded;
@@ -115,16 +116,17 @@ fn frames_of<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> Fr
 
 fn frames_of_model(body: &[u8], limit: usize) -> Frames {
     let mut parts: Vec<&[u8]> = body.split(|byte| *byte == b'\n').collect();
-    let tail = parts.pop().unwrap_or_default();
+    let tail = parts.pop().unwrap_or_default().trim_ascii_start();
     let mut lines = Vec::new();
     for part in parts {
+        let part = part.trim_ascii_start();
         if part.len() > limit {
             return Frames {
                 lines,
                 is_too_large: true,
             };
         }
-        if !part.trim_ascii().is_empty() {
+        if !part.is_empty() {
             lines.push(part.to_vec());
         }
     }
@@ -282,7 +284,7 @@ fn split_list<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> S
         loop {
             match splitter.next() {
                 Ok(Some(Piece::Item(item))) => items.push(item),
-                Ok(Some(Piece::Kind(_) | Piece::Metadata(_))) => {}
+                Ok(Some(Piece::Kind(_) | Piece::ApiVersion(_) | Piece::Metadata(_))) => {}
                 Ok(None) => break,
                 Err(error) => {
                     return SplitList {
@@ -310,8 +312,15 @@ pub fn key_parser(input: &[u8]) {
                 "{text:?}"
             );
             assert_ne!(key.namespace(), Some(""), "{text:?}");
-            assert_eq!(key.to_string(), text.strip_prefix('/').unwrap_or(&text));
-            assert_eq!(key.to_string().parse(), Ok(key));
+            let is_plain = Printable::name(key.name()).is_plain()
+                && key
+                    .namespace()
+                    .is_none_or(|namespace| Printable::namespace(namespace).is_plain());
+            assert!(!key.to_string().chars().any(char::is_control), "{text:?}");
+            if is_plain {
+                assert_eq!(key.to_string(), text.strip_prefix('/').unwrap_or(&text));
+                assert_eq!(key.to_string().parse(), Ok(key));
+            }
         }
         Err(_) => assert!(slashes > 1 || text.is_empty() || text.ends_with('/'), "{text:?}"),
     }

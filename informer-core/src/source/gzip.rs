@@ -9,8 +9,10 @@
 use bytes::{Buf, Bytes};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
+use super::limits::{EMPTY_GZIP_BYTES, PIECE_BYTES};
+
 /// The most one step unpacks.
-pub(super) const OUTPUT_STEP: usize = 256 * 1024;
+pub(super) const OUTPUT_STEP: usize = PIECE_BYTES;
 const SMALLEST_STEP: usize = 4 * 1024;
 
 const HAS_HEADER_CRC: u8 = 1 << 1;
@@ -30,6 +32,8 @@ pub(super) struct Gunzip {
     crc: Crc,
     /// Whether the last step filled its output, so that there may be more behind it without further input.
     filled: bool,
+    /// How many bytes of input were consumed since the last output.
+    barren: usize,
 }
 
 enum State {
@@ -79,6 +83,8 @@ pub(super) enum GzipError {
     Checksum,
     #[error("there is something else behind the compressed data")]
     Garbage,
+    #[error("more than {EMPTY_GZIP_BYTES} compressed bytes in a row unpack to nothing")]
+    Empty,
 }
 
 impl Gunzip {
@@ -89,6 +95,7 @@ impl Gunzip {
             inflate: Decompress::new(false),
             crc: Crc::new(),
             filled: false,
+            barren: 0,
         }
     }
 
@@ -105,10 +112,13 @@ impl Gunzip {
                 if self.input.is_empty() && !self.filled {
                     return Ok(None);
                 }
+                let before = self.input.len();
                 let output = self.inflate()?;
                 if !output.is_empty() {
+                    self.barren = 0;
                     return Ok(Some(output.into()));
                 }
+                self.consumed_for_nothing(before - self.input.len())?;
                 continue;
             }
             if self.input.is_empty() {
@@ -116,7 +126,16 @@ impl Gunzip {
             }
             let byte = self.input.get_u8();
             self.frame(byte)?;
+            self.consumed_for_nothing(1)?;
         }
+    }
+
+    fn consumed_for_nothing(&mut self, bytes: usize) -> Result<(), GzipError> {
+        self.barren += bytes;
+        if self.barren > EMPTY_GZIP_BYTES {
+            return Err(GzipError::Empty);
+        }
+        Ok(())
     }
 
     pub(super) fn ending(&self) -> Ending {
@@ -377,6 +396,28 @@ mod tests {
                 output.extend_from_slice(&bytes);
             }
             assert_eq!(output, text);
+        }
+    }
+
+    #[test]
+    fn input_that_unpacks_to_nothing_is_bounded() {
+        let empty = member(b"");
+        let count = EMPTY_GZIP_BYTES / empty.len() - 1;
+        let some = [empty.repeat(count), member(b"text")].concat();
+        let (text, ending) = unpack([some.repeat(2).as_slice()]).unwrap();
+        assert_eq!((text.as_slice(), ending), (&b"texttext"[..], Ending::Complete));
+        for body in [
+            empty.repeat(count + 2),
+            [member(b"text"), vec![0; EMPTY_GZIP_BYTES]].concat(),
+            // A header with a name that does not end.
+            [
+                &[0x1f, 0x8b, 8, HAS_NAME, 0, 0, 0, 0, 0, 0][..],
+                &[b'x'; EMPTY_GZIP_BYTES],
+            ]
+            .concat(),
+        ] {
+            assert_eq!(unpack([body.as_slice()]), Err(GzipError::Empty));
+            assert_eq!(unpack(body.chunks(1000)), Err(GzipError::Empty));
         }
     }
 

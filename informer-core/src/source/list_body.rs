@@ -1,28 +1,35 @@
-//! Reads the body of a list: items are decoded one by one while the body streams.
+//! Reads the body of a list: items are decoded in small batches while the body streams.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
+use kube::core::TypeMeta;
 
 use super::answer::{BodyReader, Chunk};
 use super::decode::{Decode, decode_object};
 use super::gzip::Ending;
 use super::kube_source::BodySettings;
+use super::limits::{BATCH_BYTES, BATCH_OBJECTS};
 use super::splitter::{ListSplitter, Piece};
 use super::{ListEvent, ListMetadata, ListStream, SourceError};
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 
-/// Streams a page. Holds one unfinished item, one piece of the body and that piece's decoded items.
+/// The longest continue token that is accepted. It becomes part of a URL; real ones have a few hundred bytes.
+const TOKEN_LIMIT: usize = 16 * 1024;
+
+/// Streams a page. Holds one unfinished item, one piece of the body and one batch of items.
 pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K>>) -> ListStream<K> {
-    let splitter = ListSplitter::new(settings.max_object_bytes);
     let state = Box::new(Reading {
+        splitter: ListSplitter::new(settings.max_object_bytes),
         settings,
         reader,
-        splitter,
+        types: ListTypes::default(),
+        batch: Batch::default(),
         decoded: VecDeque::new(),
+        end: None,
     });
     futures::stream::try_unfold(state, |mut state| async move {
         let event = state.next().await?;
@@ -35,7 +42,23 @@ struct Reading<K> {
     settings: Arc<BodySettings<K>>,
     reader: BodyReader,
     splitter: ListSplitter,
+    types: ListTypes,
+    batch: Batch,
     decoded: VecDeque<ListEvent<K>>,
+    /// How the body ended. Reported after everything that came before it.
+    end: Option<Result<(), SourceError>>,
+}
+
+/// Parts of the page that are not decoded yet, in the order of the body.
+#[derive(Default)]
+struct Batch {
+    parts: Vec<Part>,
+    bytes: usize,
+}
+
+enum Part {
+    Metadata(ListMetadata),
+    Item(Bytes),
 }
 
 impl<K: Object> Reading<K> {
@@ -44,19 +67,39 @@ impl<K: Object> Reading<K> {
             if let Some(event) = self.decoded.pop_front() {
                 return Ok(Some(event));
             }
-            let idle_limit = self.settings.list_idle_limit;
-            let timeout = SourceError::Deadline {
-                what: "the next part of a list",
-                after: idle_limit,
+            if let Some(end) = self.end.take() {
+                return end.map(|()| None);
+            }
+            self.end = match self.gather().await {
+                Ok(Gathered::Batch) => None,
+                Ok(Gathered::End) => Some(Ok(())),
+                Err(error) => Some(Err(error)),
             };
-            match tokio::time::timeout(idle_limit, self.reader.next())
-                .await
-                .unwrap_or(Err(timeout))?
-            {
-                Chunk::Data(bytes) => self.take(bytes).await?,
+            self.decode().await?;
+        }
+    }
+
+    /// Reads until enough whole items are at hand, or the body ends.
+    ///
+    /// TLS records are small, so one piece of the body seldom has enough items to be worth another thread. A list is
+    /// of use only when it is whole, so waiting for more of it delays nobody.
+    async fn gather(&mut self) -> Result<Gathered, SourceError> {
+        loop {
+            while let Some(piece) = self.splitter.next()? {
+                self.keep(piece)?;
+                if self.batch.parts.len() >= BATCH_OBJECTS || self.batch.bytes >= BATCH_BYTES {
+                    return Ok(Gathered::Batch);
+                }
+            }
+            // Where everything is decoded on the worker, nothing is gained by waiting.
+            if self.batch.bytes > self.settings.decode_on.threshold().unwrap_or(0) {
+                return Ok(Gathered::Batch);
+            }
+            match self.read().await? {
+                Chunk::Data(bytes) => self.splitter.feed(bytes),
                 Chunk::End(Ending::Complete) => {
                     self.splitter.finish()?;
-                    return Ok(None);
+                    return Ok(Gathered::End);
                 }
                 Chunk::End(Ending::Truncated) => {
                     return Err(SourceError::Transport(
@@ -67,49 +110,98 @@ impl<K: Object> Reading<K> {
         }
     }
 
-    /// Cuts the parts out of one piece of the body and decodes them.
-    async fn take(&mut self, bytes: Bytes) -> Result<(), SourceError> {
-        self.splitter.feed(bytes);
-        let mut parts = Vec::new();
-        let mut total = 0;
-        while let Some(piece) = self.splitter.next()? {
-            match piece {
-                Piece::Item(item) => {
-                    total += item.len();
-                    parts.push(Part::Item(item));
-                }
-                Piece::Metadata(text) => parts.push(Part::Metadata(read_metadata(&text)?)),
-                Piece::Kind(text) => check_kind(&text)?,
+    async fn read(&mut self) -> Result<Chunk, SourceError> {
+        let idle_limit = self.settings.list_idle_limit;
+        let timeout = SourceError::Deadline {
+            what: "the next part of a list",
+            after: idle_limit,
+        };
+        tokio::time::timeout(idle_limit, self.reader.next())
+            .await
+            .unwrap_or(Err(timeout))
+    }
+
+    fn keep(&mut self, piece: Piece) -> Result<(), SourceError> {
+        let (length, part) = match piece {
+            Piece::Item(item) => (item.len(), Part::Item(item)),
+            Piece::Metadata(text) => (text.len(), Part::Metadata(read_metadata(&text)?)),
+            Piece::Kind(text) => return self.types.set_kind(&text),
+            Piece::ApiVersion(text) => {
+                self.types.set_api_version(&text);
+                return Ok(());
             }
-        }
+        };
+        self.batch.bytes += length;
+        self.batch.parts.push(part);
+        Ok(())
+    }
+
+    async fn decode(&mut self) -> Result<(), SourceError> {
+        let Batch { parts, bytes } = std::mem::take(&mut self.batch);
         let decoder = Arc::clone(&self.settings.decoder);
+        let types = self.types.of_items();
         let work = move || -> Vec<_> {
             parts
                 .into_iter()
-                .map(|part| part.decode(decoder.as_ref()))
+                .map(|part| part.decode(decoder.as_ref(), types.as_ref()))
                 .collect()
         };
         self.decoded
-            .extend(self.settings.decode_on.run(total, work).await?);
+            .extend(self.settings.decode_on.run(bytes, work).await?);
         Ok(())
     }
 }
 
-/// A part of the page, in the order of the body.
-enum Part {
-    Metadata(ListMetadata),
-    Item(Bytes),
+/// What ended the gathering of a batch.
+enum Gathered {
+    Batch,
+    End,
 }
 
 impl Part {
-    fn decode<K: Object>(self, decoder: &dyn Decode<K>) -> ListEvent<K> {
+    fn decode<K: Object>(self, decoder: &dyn Decode<K>, types: Option<&TypeMeta>) -> ListEvent<K> {
         match self {
             Self::Metadata(metadata) => ListEvent::Metadata(metadata),
-            Self::Item(item) => match decode_object(decoder, &item) {
+            Self::Item(item) => match decode_object(decoder, &item, types) {
                 Ok(object) => ListEvent::Item(object),
                 Err(undecodable) => ListEvent::Undecodable(undecodable),
             },
         }
+    }
+}
+
+/// The `kind` and `apiVersion` of the list, as far as they came before the items.
+#[derive(Default)]
+struct ListTypes {
+    kind: Option<String>,
+    api_version: Option<String>,
+}
+
+impl ListTypes {
+    /// Refuses what is known not to be a list. The names of lists are free: a definition of a custom resource may
+    /// choose any.
+    fn set_kind(&mut self, text: &[u8]) -> Result<(), SourceError> {
+        self.kind = serde_json::from_slice(text).ok();
+        match self.kind.as_deref() {
+            Some(kind @ ("Status" | "Table")) => Err(SourceError::Protocol(format!(
+                "a {kind} came where a list was asked for"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn set_api_version(&mut self, text: &[u8]) {
+        self.api_version = serde_json::from_slice(text).ok();
+    }
+
+    /// The type of the items: of a `PodList`, `Pod`.
+    fn of_items(&self) -> Option<TypeMeta> {
+        let kind = self.kind.as_deref()?.strip_suffix("List")?;
+        let api_version = self.api_version.as_deref()?;
+        (!kind.is_empty() && !api_version.is_empty()).then(|| TypeMeta {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        })
     }
 }
 
@@ -132,21 +224,17 @@ fn read_metadata(text: &[u8]) -> Result<ListMetadata, SourceError> {
     if version.is_none() {
         return Err(SourceError::Protocol("a list has no resourceVersion".to_owned()));
     }
+    let token = wire.continue_token.filter(|token| !token.is_empty());
+    if token.as_deref().is_some_and(|token| token.len() > TOKEN_LIMIT) {
+        return Err(SourceError::Protocol(format!(
+            "the list's continue token is longer than {TOKEN_LIMIT} bytes"
+        )));
+    }
     Ok(ListMetadata {
         resource_version: version.as_deref().map(ResourceVersion::new),
-        continue_token: wire.continue_token.filter(|token| !token.is_empty()),
+        continue_token: token,
         remaining: wire
             .remaining_item_count
             .and_then(|count| u64::try_from(count).ok()),
     })
-}
-
-/// Refuses what is known not to be a list. The names of lists are free: a definition of a custom resource may choose any.
-fn check_kind(text: &[u8]) -> Result<(), SourceError> {
-    match serde_json::from_slice::<String>(text).as_deref() {
-        Ok(kind @ ("Status" | "Table")) => Err(SourceError::Protocol(format!(
-            "a {kind} came where a list was asked for"
-        ))),
-        _ => Ok(()),
-    }
 }

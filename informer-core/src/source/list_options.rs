@@ -193,6 +193,10 @@ mod tests {
             Ok(()),
         );
         check(ListOptions::default().fields(r"a=b\,c"), Ok(()));
+        // An escaped backslash does not escape the comma behind it.
+        check(ListOptions::default().fields(r"a=b\\,c"), Err("no `=`"));
+        check(ListOptions::default().fields(r"a=b\\,c=d"), Ok(()));
+        check(ListOptions::default().fields(r"a=b\\\,c"), Ok(()));
         check(ListOptions::default().fields("spec.nodeName"), Err("no `=`"));
         check(ListOptions::default().fields("a=b,"), Err("no `=`"));
         check(ListOptions::default().fields("!=b"), Err("no field"));

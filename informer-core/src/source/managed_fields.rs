@@ -1,5 +1,5 @@
 //! A serde adaptor that leaves out `metadata.managedFields` and compares `kind` and `apiVersion` while an object is
-//! decoded.
+//! decoded, and adds them where an item of a list has none.
 //!
 //! It stands between the JSON reader and the object's own `Deserialize`, at the object's root and in its metadata only:
 //! deeper values are read without it. It forwards every call, so it works for whatever a type asks of its
@@ -14,9 +14,10 @@ use serde::de::{
     SeqAccess, Visitor,
 };
 
+use kube::core::TypeMeta;
 use text::{TextDeserializer, TextSeed};
 
-mod text;
+pub(super) mod text;
 
 /// Whether objects keep their `metadata.managedFields`.
 ///
@@ -38,10 +39,37 @@ pub(super) struct ExpectedType {
     pub(super) api_version: String,
 }
 
+/// A `kind` and an `apiVersion`.
+#[derive(Clone, Copy)]
+pub(super) struct TypeNames<'p> {
+    kind: &'p str,
+    api_version: &'p str,
+}
+
+impl<'p> TypeNames<'p> {
+    pub(super) fn of(expected: &'p ExpectedType) -> Self {
+        Self {
+            kind: &expected.kind,
+            api_version: &expected.api_version,
+        }
+    }
+}
+
+impl<'p> From<&'p TypeMeta> for TypeNames<'p> {
+    fn from(types: &'p TypeMeta) -> Self {
+        Self {
+            kind: &types.kind,
+            api_version: &types.api_version,
+        }
+    }
+}
+
 /// What the adaptor does, and what it found.
 pub(super) struct Policy<'p> {
     pub(super) managed_fields: ManagedFields,
     pub(super) expected: Option<&'p ExpectedType>,
+    /// What an object without `kind` or `apiVersion` is given.
+    pub(super) fallback: Option<TypeNames<'p>>,
     pub(super) mismatch: Cell<bool>,
 }
 
@@ -208,6 +236,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Filtered<'_, V> {
             level: self.level,
             policy: self.policy,
             value: NextValue::Plain,
+            absent: self.policy.absent(self.level),
         };
         self.inner.visit_map(map)
     }
@@ -232,6 +261,41 @@ struct FilteredMap<'p, A> {
     level: Level,
     policy: &'p Policy<'p>,
     value: NextValue<'p>,
+    absent: Absent<'p>,
+}
+
+/// The fields that are added at the end of the map, if they did not come.
+#[derive(Default)]
+struct Absent<'p> {
+    kind: Option<&'p str>,
+    api_version: Option<&'p str>,
+}
+
+impl<'p> Policy<'p> {
+    fn absent(&self, level: Level) -> Absent<'p> {
+        match (level, self.fallback) {
+            (Level::Root, Some(types)) => Absent {
+                kind: Some(types.kind),
+                api_version: Some(types.api_version),
+            },
+            _ => Absent::default(),
+        }
+    }
+}
+
+impl<'p> Absent<'p> {
+    fn came(&mut self, key: &str) {
+        match key {
+            "kind" => self.kind = None,
+            "apiVersion" => self.api_version = None,
+            _ => {}
+        }
+    }
+
+    fn next(&mut self) -> Option<(&'static str, &'p str)> {
+        let kind = self.kind.take().map(|kind| ("kind", kind));
+        kind.or_else(|| self.api_version.take().map(|version| ("apiVersion", version)))
+    }
 }
 
 /// How the value behind the last key is to be read.
@@ -240,6 +304,8 @@ enum NextValue<'p> {
     Plain,
     Metadata,
     Expected(&'p str),
+    /// It is not in the map.
+    Added(&'p str),
 }
 
 impl<'p, A> FilteredMap<'p, A> {
@@ -268,10 +334,16 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FilteredMap<'_, A> {
                 self.map.next_value::<IgnoredAny>()?;
                 continue;
             }
+            self.absent.came(&key);
             self.value = self.value_of(&key);
             return seed.deserialize(TextDeserializer::new(key)).map(Some);
         }
-        Ok(None)
+        let Some((key, text)) = self.absent.next() else {
+            return Ok(None);
+        };
+        self.value = NextValue::Added(text);
+        seed.deserialize(TextDeserializer::new(Cow::Borrowed(key)))
+            .map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
@@ -286,6 +358,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FilteredMap<'_, A> {
                 let mismatch = &self.policy.mismatch;
                 self.map.next_value_seed(Expected { seed, text, mismatch })
             }
+            NextValue::Added(text) => seed.deserialize(TextDeserializer::new(Cow::Owned(text.to_owned()))),
         }
     }
 
@@ -294,7 +367,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FilteredMap<'_, A> {
     }
 }
 
-/// Passes a text on if it is the expected one, or empty.
+/// Passes a text on if it is the expected one. Null and an empty text stand for absence, as everywhere in Kubernetes:
+/// they become the expected text.
 struct Expected<'p, S> {
     seed: S,
     text: &'p str,
@@ -305,15 +379,16 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Expected<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        // Null stands for absence, as everywhere in Kubernetes.
-        let Some(TextOf(found)) = Option::<TextOf<'de>>::deserialize(deserializer)? else {
-            return self.seed.deserialize(serde::de::value::UnitDeserializer::new());
+        let found = Option::<TextOf<'de>>::deserialize(deserializer)?.map(|TextOf(found)| found);
+        let text = match found.filter(|found| !found.is_empty()) {
+            Some(found) if found != self.text => {
+                self.mismatch.set(true);
+                return Err(D::Error::custom("another kind of object"));
+            }
+            Some(found) => found,
+            None => Cow::Owned(self.text.to_owned()),
         };
-        if !found.is_empty() && found != self.text {
-            self.mismatch.set(true);
-            return Err(D::Error::custom("another kind of object"));
-        }
-        self.seed.deserialize(TextDeserializer::new(found))
+        self.seed.deserialize(TextDeserializer::new(text))
     }
 }
 

@@ -13,6 +13,10 @@ use super::{ListFrom, ListOptions, ListRequest, SourceError, WatchFrom, WatchLis
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodesGzip;
 
+/// The longest path and query that is sent. kube panics when it puts the cluster's URL before a path and the result has
+/// more than 64 KiB; servers refuse far shorter ones.
+const URL_LIMIT: usize = 32 * 1024;
+
 /// What the objects of an answer are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Representation {
@@ -102,6 +106,11 @@ impl Endpoint {
 }
 
 fn build(query: Query, accept: &'static str, verb: &'static str) -> Result<http::Request<Body>, SourceError> {
+    if query.uri.len() > URL_LIMIT {
+        return Err(SourceError::Request(format!(
+            "its URL is longer than {URL_LIMIT} bytes; shorten the selectors"
+        )));
+    }
     http::Request::get(query.uri)
         .header(ACCEPT, HeaderValue::from_static(accept))
         .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
@@ -275,6 +284,59 @@ mod tests {
                 "/api/v1/pods?watch=true&{query}&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=1"
             )
         );
+    }
+
+    #[test]
+    fn selectors_are_sent_with_every_page_and_every_start() {
+        let options = ListOptions::default()
+            .labels("a=b")
+            .fields("c=d")
+            .parameter("e", "f");
+        let query = "labelSelector=a%3Db&fieldSelector=c%3Dd&e=f";
+        let froms = [
+            ListFrom::MostRecent,
+            ListFrom::AnyCached,
+            ListFrom::NotOlderThan("7".into()),
+            ListFrom::Exactly("7".into()),
+        ];
+        for from in froms {
+            for continue_token in [None, Some("next".to_owned())] {
+                let request = ListRequest {
+                    from: from.clone(),
+                    limit: Some(2),
+                    continue_token,
+                };
+                for representation in [Representation::Full, Representation::MetadataOnly] {
+                    let built = endpoint(options.clone())
+                        .list_as(representation, &request)
+                        .unwrap();
+                    assert!(built.uri().to_string().contains(query), "{request:?}");
+                }
+            }
+        }
+        for from in [
+            WatchFrom::After("1".into()),
+            WatchFrom::InitialEvents(WatchListFrom::MostRecent),
+            WatchFrom::InitialEvents(WatchListFrom::NotOlderThan("1".into())),
+        ] {
+            let request = WatchRequest {
+                from,
+                timeout: Duration::from_secs(1),
+            };
+            let built = endpoint(options.clone()).watch(&request).unwrap();
+            assert!(built.uri().to_string().contains(query), "{request:?}");
+        }
+    }
+
+    #[test]
+    fn a_url_over_the_limit_is_an_error() {
+        let request = ListRequest {
+            from: ListFrom::MostRecent,
+            limit: None,
+            continue_token: Some("x".repeat(URL_LIMIT)),
+        };
+        let error = endpoint(ListOptions::default()).list(&request).unwrap_err();
+        assert!(error.to_string().contains("longer than"), "{error}");
     }
 
     #[test]

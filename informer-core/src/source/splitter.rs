@@ -6,6 +6,7 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::SourceError;
+use super::limits::{BLANK_BYTES, OVERHEAD_BYTES};
 use scan::ValueScan;
 
 mod scan;
@@ -18,6 +19,8 @@ const KEY_LIMIT: usize = 1024;
 pub(super) enum Piece {
     /// The value of `kind`.
     Kind(Bytes),
+    /// The value of `apiVersion`.
+    ApiVersion(Bytes),
     /// The value of `metadata`.
     Metadata(Bytes),
     /// One element of `items`.
@@ -36,6 +39,10 @@ pub(super) struct ListSplitter {
     piece: Bytes,
     has_items: bool,
     has_metadata: bool,
+    /// How many blank bytes came since anything else.
+    blanks: usize,
+    /// How many bytes of keys and of values other than items and metadata came.
+    overhead: usize,
 }
 
 /// Where in the outermost object the next byte stands.
@@ -59,6 +66,7 @@ enum At {
 enum Slot {
     KeyText,
     Kind,
+    ApiVersion,
     Metadata,
     /// The value of `items` where it is not an array: only null is accepted.
     Items,
@@ -76,6 +84,8 @@ impl ListSplitter {
             piece: Bytes::new(),
             has_items: false,
             has_metadata: false,
+            blanks: 0,
+            overhead: 0,
         }
     }
 
@@ -97,17 +107,28 @@ impl ListSplitter {
                 }
                 continue;
             }
-            let blanks = self
-                .piece
-                .iter()
-                .take_while(|byte| byte.is_ascii_whitespace())
-                .count();
-            self.piece.advance(blanks);
-            let Some(&byte) = self.piece.first() else {
+            let Some(byte) = self.skip_blanks()? else {
                 return Ok(None);
             };
             self.step(byte)?;
         }
+    }
+
+    /// Skips blanks; returns the byte behind them, which is not consumed, or `None` when more input is needed.
+    fn skip_blanks(&mut self) -> Result<Option<u8>, SourceError> {
+        let first = self.piece.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blanks = first.unwrap_or(self.piece.len());
+        self.blanks += blanks;
+        if self.blanks > BLANK_BYTES {
+            return Err(SourceError::Protocol(format!(
+                "a list has more than {BLANK_BYTES} blank bytes in a row"
+            )));
+        }
+        self.piece.advance(blanks);
+        if first.is_some() {
+            self.blanks = 0;
+        }
+        Ok(self.piece.first().copied())
     }
 
     /// Says whether the body was a whole list.
@@ -160,6 +181,14 @@ impl ListSplitter {
             .advance(&self.piece)
             .map_err(|error| protocol(&error.to_string()))?;
         let part = self.piece.split_to(end.unwrap_or(self.piece.len()));
+        if !matches!(slot, Slot::Item | Slot::Metadata) {
+            self.overhead += part.len();
+            if self.overhead > OVERHEAD_BYTES {
+                return Err(SourceError::Protocol(format!(
+                    "a list has more than {OVERHEAD_BYTES} bytes besides its items and metadata"
+                )));
+            }
+        }
         if slot == Slot::Skipped {
             return Ok(end.map(|_| Bytes::new()));
         }
@@ -183,11 +212,12 @@ impl ListSplitter {
         self.at = match slot {
             Slot::Item => At::AfterItem,
             Slot::KeyText => At::Colon(self.slot_of_key(&text)?),
-            Slot::Kind | Slot::Metadata | Slot::Items | Slot::Skipped => At::AfterValue,
+            Slot::Kind | Slot::ApiVersion | Slot::Metadata | Slot::Items | Slot::Skipped => At::AfterValue,
         };
         match slot {
             Slot::Item => Ok(Some(Piece::Item(text))),
             Slot::Kind => Ok(Some(Piece::Kind(text))),
+            Slot::ApiVersion => Ok(Some(Piece::ApiVersion(text))),
             Slot::Metadata => Ok(Some(Piece::Metadata(text))),
             Slot::Items if text != "null" => Err(protocol("the list's `items` is not an array")),
             Slot::Items | Slot::KeyText | Slot::Skipped => Ok(None),
@@ -200,6 +230,7 @@ impl ListSplitter {
             "items" => (Slot::Items, std::mem::replace(&mut self.has_items, true)),
             "metadata" => (Slot::Metadata, std::mem::replace(&mut self.has_metadata, true)),
             "kind" => (Slot::Kind, false),
+            "apiVersion" => (Slot::ApiVersion, false),
             _ => (Slot::Skipped, false),
         };
         if is_repeated {

@@ -21,6 +21,8 @@ use super::*;
 use crate::scope::Scope;
 
 mod answers;
+mod bombs;
+mod deep;
 mod lists;
 mod requests;
 mod watches;

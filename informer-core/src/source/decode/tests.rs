@@ -7,7 +7,7 @@ use super::*;
 
 fn decode<K: Object<DynamicType = ()> + DeserializeOwned>(json: &[u8]) -> Result<Arc<K>, Undecodable> {
     let decoder = JsonDecoder::of::<K>(&(), ManagedFields::Drop);
-    decode_object::<K>(&decoder, json)
+    decode_object::<K>(&decoder, json, None)
 }
 
 fn check<K: Object<DynamicType = ()> + DeserializeOwned>(json: &str, expected: &str) {
@@ -30,7 +30,7 @@ fn errors_name_the_field_and_the_place() {
     );
     check::<Pod>(
         r#"{"metadata":{"name":"a"}"#,
-        "it ends too early at metadata (line 1, column 24)",
+        "it ends too early (line 1, column 24)",
     );
     check::<Pod>(
         r#"{"metadata":{"name":"a"},}"#,
@@ -58,6 +58,12 @@ fn no_error_quotes_a_value() {
         r#"{"metadata":{"name":"a","generation":"hunter2"}}"#,
         r#"{"kind":"hunter2","metadata":{"name":"a"}}"#,
         r#"{"metadata":{"name":"a"},"data":{"password":"hunter2"#,
+        r#"{"metadata":{"name":"a"},"data":{"hunter2":5}}"#,
+        r#"{"metadata":{"name":"a"},"data":{"hunter2":"%"}}"#,
+        r#"{"metadata":{"name":"a"},"stringData":{"hunter2":{}}}"#,
+        r#"{"metadata":{"name":"a","annotations":{"hunter2":[]}}}"#,
+        r#"{"metadata":{"name":"a"},"data":{"hunter2":"#,
+        r#"{"metadata":{"name":"a"},"hunter2":{"#,
         r#""hunter2""#,
     ] {
         let undecodable = decode::<Secret>(json.as_bytes()).expect_err("this Secret is broken");
@@ -92,7 +98,7 @@ fn a_decoder_that_panics_hurts_only_its_object() {
             panic!("on purpose")
         }
     }
-    let undecodable = decode_object(&Panics, br#"{"metadata":{"name":"a"}}"#).expect_err("it panics");
+    let undecodable = decode_object(&Panics, br#"{"metadata":{"name":"a"}}"#, None).expect_err("it panics");
     assert_eq!(
         undecodable.to_string(),
         "object a could not be decoded: its decoder panicked"
@@ -110,7 +116,7 @@ fn nesting_too_deep_for_the_decoder_is_an_error_not_a_crash() {
         managed_fields: ManagedFields::Drop,
         expected: None,
     };
-    let outcome = decode_object::<kube::core::DynamicObject>(&decoder, json.as_bytes());
+    let outcome = decode_object::<kube::core::DynamicObject>(&decoder, json.as_bytes(), None);
     assert_eq!(
         outcome.expect_err("it is too deep").key,
         Some(ObjectKey::cluster("a"))

@@ -115,7 +115,7 @@ fn a_table_in_a_watch_is_an_error_and_not_passed_over() {
 fn an_undecodable_object_keeps_what_can_be_read_of_it() {
     check(
         r#"{"type":"ADDED","object":{"metadata":{"name":"a","namespace":"ns"},"data":{"password":5}}}"#,
-        "Upserted object ns/a could not be decoded: invalid type at data.password (line 1, column 62)",
+        "Upserted object ns/a could not be decoded: invalid type at data.* (line 1, column 62)",
     );
     check(
         r#"{"type":"DELETED","object":{"kind":"Secret","metadata":{"name":"a"}}}"#,

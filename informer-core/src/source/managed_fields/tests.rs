@@ -18,6 +18,7 @@ fn decode<T: DeserializeOwned>(json: &str, managed_fields: ManagedFields) -> Res
     let policy = Policy {
         managed_fields,
         expected: None,
+        fallback: None,
         mismatch: Cell::new(false),
     };
     let mut deserializer = serde_json::Deserializer::from_str(json);
@@ -117,6 +118,7 @@ fn texts_are_borrowed_where_the_json_has_no_escapes() {
     let policy = Policy {
         managed_fields: ManagedFields::Drop,
         expected: Some(&expected),
+        fallback: None,
         mismatch: Cell::new(false),
     };
     let mut deserializer = serde_json::Deserializer::from_str(json);
@@ -134,6 +136,7 @@ fn check_type<T: DeserializeOwned>(types: &str, is_accepted: bool) {
     let policy = Policy {
         managed_fields: ManagedFields::Drop,
         expected: Some(&expected),
+        fallback: None,
         mismatch: Cell::new(false),
     };
     let outcome = T::deserialize(Filtered::root(
@@ -164,4 +167,37 @@ fn a_wrong_kind_or_version_is_noticed_and_a_missing_one_is_not() {
     check_type::<Custom>(r#""kind":"Custom","apiVersion":"y/v1","#, false);
     check_type::<DynamicObject>(r#""kind":"Custom","apiVersion":"x/v1","#, true);
     check_type::<DynamicObject>(r#""kind":"Other","apiVersion":"x/v1","#, false);
+}
+
+#[test]
+fn types_are_added_where_they_are_absent() {
+    let fallback = TypeMeta {
+        api_version: "x/v1".to_owned(),
+        kind: "Custom".to_owned(),
+    };
+    let policy = Policy {
+        managed_fields: ManagedFields::Drop,
+        expected: None,
+        fallback: Some(TypeNames::from(&fallback)),
+        mismatch: Cell::new(false),
+    };
+    for (types, expected) in [
+        ("", ("Custom", "x/v1")),
+        (r#""kind":"Own","#, ("Own", "x/v1")),
+        (r#""kind":"Own","apiVersion":"y/v1","#, ("Own", "y/v1")),
+    ] {
+        let json = format!(r#"{{{types}"metadata":{{"name":"a","labels":{{"l":"v"}}}}}}"#);
+        let object = DynamicObject::deserialize(Filtered::root(
+            &mut serde_json::Deserializer::from_str(&json),
+            &policy,
+        ))
+        .unwrap();
+        let types = object.types.expect("they are added");
+        assert_eq!(
+            (types.kind.as_str(), types.api_version.as_str()),
+            expected,
+            "{json}"
+        );
+        assert_eq!(object.data, serde_json::json!({}), "{json}");
+    }
 }

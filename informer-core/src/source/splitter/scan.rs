@@ -1,16 +1,19 @@
 //! Finds where a JSON value ends, without looking at what it says.
 
-/// How deep brackets may nest. serde_json gives up at 128, the kube-apiserver at 10,000.
-const DEPTH_LIMIT: usize = 1024;
 const WORD: usize = u64::BITS as usize;
 
 /// Reads on in one value, wherever its text is cut.
+///
+/// Brackets may nest to any depth: the kube-apiserver accepts 10,000 levels, and how deep is too deep is for the
+/// decoder to say. One bit is kept for each open bracket, so memory is bounded by the length of the value.
 #[derive(Default)]
 pub(super) struct ValueScan {
     mode: Mode,
     depth: usize,
-    /// One bit for each open bracket: set for `[`.
-    arrays: [u64; DEPTH_LIMIT / WORD],
+    /// Which of the outermost open brackets are `[`.
+    outer: u64,
+    /// The same for brackets nested deeper than one word has bits.
+    inner: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -25,8 +28,6 @@ enum Mode {
 /// Why a value has no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ScanError {
-    #[error("brackets nest deeper than {DEPTH_LIMIT}")]
-    TooDeep,
     #[error("a bracket is closed by one of the other kind")]
     Mismatch,
 }
@@ -53,8 +54,8 @@ impl ValueScan {
                 Mode::Brackets => {
                     match bytes[at] {
                         b'"' => self.mode = Mode::String,
-                        b'{' => self.open(0)?,
-                        b'[' => self.open(1)?,
+                        b'{' => self.open(0),
+                        b'[' => self.open(1),
                         b'}' => self.close(0)?,
                         b']' => self.close(1)?,
                         _ => {}
@@ -92,16 +93,27 @@ impl ValueScan {
         Ok(None)
     }
 
-    fn open(&mut self, bit: u64) -> Result<(), ScanError> {
-        let word = self.arrays.get_mut(self.depth / WORD).ok_or(ScanError::TooDeep)?;
-        *word = (*word & !(1 << (self.depth % WORD))) | (bit << (self.depth % WORD));
+    fn open(&mut self, bit: u64) {
+        let at = self.depth % WORD;
+        let word = self.word();
+        *word = (*word & !(1 << at)) | (bit << at);
         self.depth += 1;
-        Ok(())
+    }
+
+    /// The word that has the bit of the bracket at the current depth.
+    fn word(&mut self) -> &mut u64 {
+        let Some(index) = (self.depth / WORD).checked_sub(1) else {
+            return &mut self.outer;
+        };
+        if index >= self.inner.len() {
+            self.inner.resize(index + 1, 0);
+        }
+        &mut self.inner[index]
     }
 
     fn close(&mut self, bit: u64) -> Result<(), ScanError> {
         self.depth = self.depth.checked_sub(1).ok_or(ScanError::Mismatch)?;
-        let opened = (self.arrays[self.depth / WORD] >> (self.depth % WORD)) & 1;
+        let opened = (*self.word() >> (self.depth % WORD)) & 1;
         if opened == bit {
             Ok(())
         } else {

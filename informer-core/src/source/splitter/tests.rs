@@ -14,6 +14,7 @@ fn split<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result
         while let Some(part) = splitter.next().map_err(|error| error.to_string())? {
             let (name, text) = match &part {
                 Piece::Kind(text) => ("kind", text),
+                Piece::ApiVersion(text) => ("apiVersion", text),
                 Piece::Metadata(text) => ("metadata", text),
                 Piece::Item(text) => ("item", text),
             };
@@ -51,6 +52,7 @@ fn items_are_cut_out_wherever_the_body_is_split() {
         LIST,
         &[
             r#"kind "PodList""#,
+            r#"apiVersion "v1""#,
             r#"metadata {"resourceVersion":"5"}"#,
             r#"item {"a":"]}\"\\"}"#,
             r#"item {"b":[{},[]]}"#,
@@ -104,7 +106,7 @@ fn what_is_not_a_list_is_an_error() {
 }
 
 #[test]
-fn sizes_and_nesting_are_bounded() {
+fn sizes_are_bounded_and_nesting_is_not() {
     let body = format!(r#"{{"items":["{}"],"metadata":{{}}}}"#, "x".repeat(100));
     assert!(split(102, [body.as_bytes()]).is_ok());
     assert!(
@@ -125,16 +127,48 @@ fn sizes_and_nesting_are_bounded() {
             "]".repeat(depth)
         )
     };
-    assert!(split(4096, [nested(1024).as_bytes()]).is_ok());
-    assert!(
-        split(4096, [nested(1025).as_bytes()])
-            .unwrap_err()
-            .contains("deeper")
-    );
+    for depth in [63, 64, 65, 1025, 10_000] {
+        let body = nested(depth);
+        for size in [7, body.len()] {
+            let parts = split(100_000, body.as_bytes().chunks(size)).unwrap();
+            assert_eq!(parts[0].len(), "item ".len() + 2 * depth, "{depth} levels");
+        }
+    }
+    let broken = nested(10_000).replacen("]]]", "]}]", 1);
+    let error = split(100_000, [broken.as_bytes()]).unwrap_err();
+    assert!(error.contains("other kind"), "{error}");
 
-    // What is skipped is not held, so its size is of no matter; a key is held.
-    let skipped = format!(r#"{{"other":"{}","items":[],"metadata":{{}}}}"#, "x".repeat(1000));
-    assert!(split(100, [skipped.as_bytes()]).is_ok());
+    // What is skipped is not held, so it may be larger than an object; a key is held.
+    let skipped = |size| format!(r#"{{"other":"{}","items":[],"metadata":{{}}}}"#, "x".repeat(size));
+    assert!(split(100, [skipped(1000).as_bytes()]).is_ok());
+    let error = split(100, [skipped(OVERHEAD_BYTES).as_bytes()]).unwrap_err();
+    assert!(error.contains("besides its items"), "{error}");
+    let keys = format!(
+        r#"{{{}"items":[],"metadata":{{}}}}"#,
+        r#""k":"v","#.repeat(OVERHEAD_BYTES / 6)
+    );
+    let error = split(100, keys.as_bytes().chunks(4096)).unwrap_err();
+    assert!(error.contains("besides its items"), "{error}");
     let key = format!(r#"{{"{}":1}}"#, "x".repeat(KEY_LIMIT));
     assert!(split(4096, [key.as_bytes()]).unwrap_err().contains("too long"));
+}
+
+#[test]
+fn blanks_are_bounded_in_a_row() {
+    let blanks = " ".repeat(BLANK_BYTES);
+    let body = format!(r#"{{"items":[1{blanks},{blanks}2],{blanks}"metadata":{{}}}}{blanks}"#);
+    assert_eq!(
+        split(4096, body.as_bytes().chunks(1000)).unwrap(),
+        ["item 1", "item 2", "metadata {}"]
+    );
+    for body in [
+        format!(r#"{{"items":[1{blanks} ,2],"metadata":{{}}}}"#),
+        format!(r#"{{"items":[1],"metadata":{{}}}}{blanks} "#),
+        format!("{blanks} "),
+    ] {
+        for size in [1000, body.len()] {
+            let error = split(4096, body.as_bytes().chunks(size)).unwrap_err();
+            assert!(error.contains("blank bytes in a row"), "{error}");
+        }
+    }
 }

@@ -155,7 +155,7 @@ async fn a_slow_list_that_moves_is_not_given_up() {
 }
 
 #[tokio::test]
-async fn large_pieces_are_decoded_on_the_blocking_pool_in_order() {
+async fn much_is_decoded_on_the_blocking_pool_in_order_however_small_the_pieces_are() {
     /// Tells on which threads it ran.
     struct Threads(Mutex<Vec<std::thread::ThreadId>>, JsonDecoder);
     impl Decode<ConfigMap> for Threads {
@@ -172,10 +172,13 @@ async fn large_pieces_are_decoded_on_the_blocking_pool_in_order() {
         items.join(",")
     );
     let here = std::thread::current().id();
-    for (decode_on, is_here) in [
-        (DecodeOn::Worker, true),
-        (DecodeOn::BlockingPool { threshold: 1_000_000 }, true),
-        (DecodeOn::BlockingPool { threshold: 1_000 }, false),
+    for (decode_on, size, is_here) in [
+        (DecodeOn::Worker, 4_096, true),
+        (DecodeOn::BlockingPool { threshold: 1_000_000 }, 4_096, true),
+        (DecodeOn::BlockingPool { threshold: 1_000 }, 4_096, false),
+        // TLS records are smaller than the threshold: items are gathered across them.
+        (DecodeOn::BlockingPool { threshold: 1_000 }, 100, false),
+        (DecodeOn::BlockingPool { threshold: 1_000 }, 1, false),
     ] {
         let json = JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop);
         let decoder = Arc::new(Threads(Mutex::default(), json));
@@ -186,7 +189,7 @@ async fn large_pieces_are_decoded_on_the_blocking_pool_in_order() {
             ..KubeSourceOptions::default()
         };
         let told = tell_list(&source(
-            client(move |_| Response::new(body(pieces(copy.as_bytes(), 4_096)))),
+            client(move |_| Response::new(body(pieces(copy.as_bytes(), size)))),
             options,
         ))
         .await;
@@ -196,7 +199,7 @@ async fn large_pieces_are_decoded_on_the_blocking_pool_in_order() {
         assert_eq!(
             threads.iter().filter(|thread| **thread == here).count() > 400,
             is_here,
-            "{decode_on:?}"
+            "{decode_on:?}, pieces of {size}"
         );
     }
 }

@@ -105,6 +105,36 @@ async fn an_event_is_told_as_soon_as_it_is_complete() {
 }
 
 #[tokio::test]
+async fn events_that_are_available_at_once_are_gathered_and_decoded_elsewhere() {
+    /// Counts the events decoded on the thread of the test.
+    struct Here(std::thread::ThreadId, Mutex<usize>, JsonDecoder);
+    impl Decode<ConfigMap> for Here {
+        fn decode(&self, bytes: &[u8]) -> Result<ConfigMap, DecodeError> {
+            if std::thread::current().id() == self.0 {
+                *self.1.lock().unwrap() += 1;
+            }
+            self.2.decode(bytes)
+        }
+    }
+    let text: String = (0..500)
+        .map(|n| format!("{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{{\"name\":\"n{n}\"}}}}}}\n"))
+        .collect();
+    let json = JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop);
+    let decoder = Arc::new(Here(std::thread::current().id(), Mutex::default(), json));
+    let options = KubeSourceOptions {
+        decode_on: DecodeOn::BlockingPool { threshold: 1_000 },
+        decoder: Some(Arc::clone(&decoder) as _),
+        ..KubeSourceOptions::default()
+    };
+    let answer = move |_| Response::new(body(pieces(text.as_bytes(), 100)));
+    let told = tell_watch(&source(client(answer), options)).await;
+    let expected: Vec<String> = (0..500).map(|n| format!("added n{n}")).collect();
+    assert_eq!(told, expected);
+    let here = *decoder.1.lock().unwrap();
+    assert!(here < 100, "{here} of 500 events were decoded on the worker");
+}
+
+#[tokio::test]
 async fn errors_in_the_stream_end_it_after_what_came_before() {
     let error =
         r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
