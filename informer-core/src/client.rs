@@ -1,24 +1,28 @@
 //! A `kube::Client` tuned for watching, and the layer that makes one of any service stack.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::task::{Context, Poll};
 
 use http::header::{ACCEPT_ENCODING, HeaderValue, USER_AGENT};
-use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, KubeconfigError};
+use secrecy::ExposeSecret as _;
 use tower::{Layer, Service};
 
-use crate::source::DecodesGzip;
+use crate::source::{DecodesGzip, describe_auth};
+use kubeconfig::Files;
+
+mod connect;
+mod kubeconfig;
 
 /// A client for the cluster the environment names: `$KUBECONFIG`, else `~/.kube/config`, else the service account of
 /// the pod the program runs in. Tuned as [`from_config`] says.
 ///
 /// Nothing is sent yet: whether the cluster answers shows with the first request.
 pub async fn try_default() -> Result<kube::Client, ClientError> {
-    let mut config = match kube::Config::from_kubeconfig(&KubeConfigOptions::default()).await {
+    let mut config = match Files::of_environment().load().await {
         Ok(config) => config,
-        Err(kubeconfig) => kube::Config::incluster().map_err(|_| of_kubeconfig(&kubeconfig))?,
+        Err(error) => kube::Config::incluster().map_err(|_| error)?,
     };
     config.apply_debug_overrides();
     from_config(config)
@@ -29,11 +33,14 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 /// - no retries of its own, so that an informer sees refusals, backs off by its own rules and can say so;
 /// - no decompression of its own: kube's reads only the first part of a compressed watch, this library reads them all
 ///   (and asks for none if the configuration has `disable_compression`);
-/// - no read timeout, which would cut quiet watches; an informer has deadlines of its own;
+/// - no read timeout, which would cut quiet watches; an informer has its own deadlines;
+/// - TCP keep-alive, and `TCP_USER_TIMEOUT` on Linux: a peer that vanished without closing the connection is noticed
+///   within about 45 s. Connections through a proxy do not have it;
 /// - a `User-Agent`, unless the configuration brings one.
 ///
 /// It is a full `kube::Client` and can be used for anything else too.
 pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError> {
+    check(&config)?;
     let is_compressed = !std::mem::replace(&mut config.disable_compression, true);
     config.default_retry = false;
     // The write timeout stays: it counts only while a request is being sent, and a watch sends nothing after that.
@@ -44,7 +51,12 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
             HeaderValue::from_static(concat!("informers/", env!("CARGO_PKG_VERSION"))),
         ));
     }
-    let builder = ClientBuilder::try_from(config).map_err(|error| of_build(&error))?;
+    let plugin = plugin_of(&config);
+    // kube panics on a token that cannot be a header. One in the configuration was checked above; one that a credential
+    // plugin gives is seen by kube only.
+    let builder = catch_unwind(AssertUnwindSafe(|| connect::builder(config)))
+        .map_err(|_| bad_token("that a credential plugin gave"))?
+        .map_err(|error| of_build(&error, plugin.as_deref()))?;
     Ok(if is_compressed {
         builder.with_layer(&layer()).build()
     } else {
@@ -110,8 +122,8 @@ pub enum ClientError {
     NoConfiguration,
     /// There is a kubeconfig, but it cannot be used.
     Kubeconfig {
-        /// Its path, where that is known.
-        path: Option<PathBuf>,
+        /// The files it was read from: several if `KUBECONFIG` names several and it is unknown which is to blame.
+        paths: Vec<PathBuf>,
         /// What is wrong with it.
         why: String,
     },
@@ -128,10 +140,10 @@ impl fmt::Display for ClientError {
             Self::NoConfiguration => f.write_str(
                 "no cluster is configured: set KUBECONFIG, write ~/.kube/config, or run in a pod with a service account",
             ),
-            Self::Kubeconfig { path: Some(path), why } => {
-                write!(f, "the kubeconfig {} cannot be used: {why}", path.display())
+            Self::Kubeconfig { paths, why } => {
+                let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+                write!(f, "the kubeconfig {} cannot be used: {why}", paths.join(", "))
             }
-            Self::Kubeconfig { path: None, why } => write!(f, "the kubeconfig cannot be used: {why}"),
             Self::Build { why } => write!(f, "no client can be made from this configuration: {why}"),
         }
     }
@@ -139,42 +151,44 @@ impl fmt::Display for ClientError {
 
 impl std::error::Error for ClientError {}
 
-fn of_kubeconfig(error: &KubeconfigError) -> ClientError {
-    let why = match error {
-        KubeconfigError::FindPath => return ClientError::NoConfiguration,
-        KubeconfigError::ReadConfig(io, _) if io.kind() == std::io::ErrorKind::NotFound => {
-            return ClientError::NoConfiguration;
-        }
-        KubeconfigError::ReadConfig(io, path) => {
-            return ClientError::Kubeconfig {
-                path: Some(path.clone()),
-                why: io.to_string(),
-            };
-        }
-        // A parser quotes what it cannot read, and that may be a token.
-        KubeconfigError::Parse(_) => "it is not sound YAML, or not a kubeconfig".to_owned(),
-        KubeconfigError::CurrentContextNotSet => {
-            "it names no current context: run `kubectl config use-context <name>`".to_owned()
-        }
-        KubeconfigError::LoadContext(name) => format!("its current context {name:?} is not in it"),
-        KubeconfigError::LoadClusterOfContext(name) => format!("its context's cluster {name:?} is not in it"),
-        other => other.to_string(),
-    };
-    ClientError::Kubeconfig { path: None, why }
+/// Refuses what kube would panic on.
+fn check(config: &kube::Config) -> Result<(), ClientError> {
+    let url = &config.cluster_url;
+    if !matches!(url.scheme_str(), Some("http" | "https")) || url.authority().is_none() {
+        return Err(ClientError::Build {
+            why: format!("the cluster's URL {url:?} does not begin with https:// or http:// and a host"),
+        });
+    }
+    match &config.auth_info.token {
+        Some(token) if HeaderValue::try_from(token.expose_secret()).is_err() => Err(bad_token("of the user")),
+        _ => Ok(()),
+    }
 }
 
-fn of_build(error: &kube::Error) -> ClientError {
+fn bad_token(whose: &str) -> ClientError {
+    ClientError::Build {
+        why: format!("the token {whose} has a line end or another character that cannot be sent"),
+    }
+}
+
+/// The command of the credential plugin: its name only, arguments and environment may hold secrets.
+fn plugin_of(config: &kube::Config) -> Option<String> {
+    let auth = &config.auth_info;
+    let of_provider = || auth.auth_provider.as_ref()?.config.get("cmd-path").cloned();
+    let command = auth.exec.as_ref().and_then(|exec| exec.command.clone());
+    let command = command.or_else(of_provider)?;
+    // A command with arguments in its name is not found, and the arguments are nobody's business.
+    let name = command.split_whitespace().next().unwrap_or_default();
+    Some(Path::new(name).display().to_string())
+}
+
+fn of_build(error: &kube::Error, plugin: Option<&str>) -> ClientError {
     let why = match error {
         kube::Error::TlsRequired => {
-            "the cluster's URL is https, and this program is built without TLS: enable the feature `rustls-tls`".to_owned()
+            "the cluster's URL is https, and this program is built without TLS: enable the feature `rustls-tls`"
+                .to_owned()
         }
-        // What a credential plugin printed may hold a token, and so may the command with its environment.
-        kube::Error::Auth(kube::client::AuthError::AuthExecRun { out, .. }) => {
-            format!("the credential plugin failed with {}", out.status)
-        }
-        kube::Error::Auth(kube::client::AuthError::AuthExecParse(_)) => {
-            "the output of the credential plugin cannot be read".to_owned()
-        }
+        kube::Error::Auth(error) => describe_auth(error, plugin),
         other => other.to_string(),
     };
     ClientError::Build { why }

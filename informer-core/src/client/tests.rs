@@ -6,7 +6,6 @@ use std::sync::mpsc;
 
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::config::Kubeconfig;
 
 use super::*;
 use crate::scope::Scope;
@@ -133,37 +132,255 @@ async fn a_user_agent_of_the_users_own_stays() {
     );
 }
 
-fn check(error: KubeconfigError, expected: &str) {
-    let text = of_kubeconfig(&error).to_string();
+/// A configuration with one inline token.
+fn with_token(token: &str) -> kube::Config {
+    let mut config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+    config.auth_info.token = Some(token.to_owned().into());
+    config
+}
+
+#[tokio::test]
+async fn a_token_that_cannot_be_sent_is_an_error_and_not_a_panic() {
+    for token in ["hunter2\n", "hun\nter2", "hunter2\0"] {
+        let error = from_config(with_token(token)).err().expect("it cannot be sent");
+        assert!(matches!(error, ClientError::Build { .. }), "{error:?}");
+        let text = format!("{error} {error:?}");
+        assert!(
+            text.contains("the token of the user") && !text.contains("hunter2"),
+            "{text}"
+        );
+    }
+    assert!(from_config(with_token("hunter2")).is_ok());
+}
+
+/// kube panics on the first request to such a URL.
+#[tokio::test]
+async fn a_url_without_scheme_or_host_is_an_error_and_not_a_panic() {
+    for url in ["localhost:6443", "/api", "ftp://localhost"] {
+        let error = from_config(kube::Config::new(url.parse().unwrap()))
+            .err()
+            .expect("it cannot be used");
+        assert!(error.to_string().contains(url), "{error}");
+    }
+}
+
+/// A configuration that runs a credential plugin.
+fn with_plugin(command: &str, arguments: &[&str]) -> kube::Config {
+    let mut config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+    config.auth_info.exec = Some(kube::config::ExecConfig {
+        api_version: Some("client.authentication.k8s.io/v1".to_owned()),
+        command: Some(command.to_owned()),
+        args: Some(arguments.iter().map(|&argument| argument.to_owned()).collect()),
+        env: Some(vec![
+            [("name", "SECRET"), ("value", "hunter2")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+        ]),
+        drop_env: None,
+        install_hint: None,
+        interactive_mode: Some(kube::config::ExecInteractiveMode::Never),
+        provide_cluster_info: false,
+        cluster: None,
+        other: Default::default(),
+    });
+    config
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_credential_plugin_is_named_without_arguments_and_environment() {
+    for (command, arguments, expected) in [
+        (
+            "no-such-plugin",
+            &["hunter2"][..],
+            "\"no-such-plugin\" was not found",
+        ),
+        ("/nowhere/plugin", &[], "\"/nowhere/plugin\" was not found"),
+        (
+            "no-such-plugin --token hunter2",
+            &[],
+            "\"no-such-plugin\" was not found",
+        ),
+        ("false", &["hunter2"], "\"false\" failed with exit status: 1"),
+        (
+            "echo",
+            &["hunter2"],
+            "the output of the credential plugin \"echo\" cannot be read",
+        ),
+        (
+            "printf",
+            &[r#"{"status":{"token":"hunter2\\nx"}}"#],
+            "a credential plugin gave has a line end",
+        ),
+    ] {
+        let error = from_config(with_plugin(command, arguments))
+            .err()
+            .expect("it fails");
+        let text = format!("{error} {error:?}");
+        assert!(
+            text.contains(expected) || error.to_string().contains(expected),
+            "{text}"
+        );
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+/// Writes files and says what is wrong with them, as if `KUBECONFIG` named them.
+async fn load(contents: &[Option<&str>]) -> (ClientError, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut paths = Vec::new();
+    for (number, content) in contents.iter().enumerate() {
+        let path = folder.path().join(format!("config-{number}"));
+        if let Some(content) = content {
+            std::fs::write(&path, content).unwrap();
+        }
+        paths.push(path);
+    }
+    let error = Files::Named(paths.clone())
+        .load()
+        .await
+        .err()
+        .expect("they cannot be used");
+    let paths = paths.iter().map(|path| path.display().to_string()).collect();
+    (error, paths)
+}
+
+const SOUND: &str = r#"{"current-context":"prod","contexts":[{"name":"prod","context":{"cluster":"east","user":"me"}}],
+    "users":[{"name":"me","user":{"token":"hunter2"}}]}"#;
+
+async fn check(contents: &[Option<&str>], blamed: &[usize], expected: &str) {
+    let (error, paths) = load(contents).await;
+    let text = error.to_string();
+    for (number, path) in paths.iter().enumerate() {
+        assert_eq!(
+            text.contains(path.as_str()),
+            blamed.contains(&number),
+            "{number}: {text}"
+        );
+    }
     assert!(text.contains(expected), "{text}");
-    assert!(!text.contains("hunter2"), "{text}");
+    assert!(!format!("{error} {error:?}").contains("hunter2"), "{text}");
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_cannot_be_used_is_named() {
+    check(&[None], &[0], "it does not exist; correct KUBECONFIG").await;
+    check(&[Some(SOUND), None], &[1], "it does not exist").await;
+    check(&[Some(SOUND), Some("users: hunter2")], &[1], "not valid YAML").await;
+    let broken = "users:\n- name: me\n  user:\n    token: [hunter2\n";
+    check(&[Some(broken)], &[0], "not valid YAML").await;
+    check(&[Some("{}"), Some("{}")], &[0, 1], "kubectl config use-context").await;
+    let elsewhere = r#"{"current-context":"test"}"#;
+    check(
+        &[Some(elsewhere), Some(SOUND)],
+        &[0, 1],
+        "its current context \"test\" is not defined",
+    )
+    .await;
+    check(
+        &[Some(SOUND)],
+        &[0],
+        "its context \"prod\" names the cluster \"east\", which is not defined",
+    )
+    .await;
+    let nowhere = r#"{"clusters":[{"name":"east","cluster":{}}]}"#;
+    check(
+        &[Some(SOUND), Some(nowhere)],
+        &[0, 1],
+        "the cluster of its context \"prod\" has no `server`",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn several_kubeconfigs_are_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [folder.path().join("one"), folder.path().join("two")];
+    std::fs::write(&paths[0], SOUND).unwrap();
+    let cluster = r#"{"clusters":[{"name":"east","cluster":{"server":"https://east.example:6443"}}]}"#;
+    std::fs::write(&paths[1], cluster).unwrap();
+    let config = Files::Named(paths.to_vec()).load().await.unwrap();
+    assert_eq!(config.cluster_url.host(), Some("east.example"));
+}
+
+#[tokio::test]
+async fn without_any_kubeconfig_the_error_says_where_one_is_expected() {
+    let folder = tempfile::tempdir().unwrap();
+    for files in [Files::Nowhere, Files::Default(folder.path().join("config"))] {
+        let error = files.load().await.err().expect("there is none");
+        assert_eq!(error, ClientError::NoConfiguration);
+        assert!(error.to_string().contains("set KUBECONFIG"), "{error}");
+    }
 }
 
 #[test]
-fn errors_say_what_to_do() {
-    let io =
-        |kind: std::io::ErrorKind| KubeconfigError::ReadConfig(kind.into(), "/somewhere/.kube/config".into());
-    check(KubeconfigError::FindPath, "set KUBECONFIG");
-    check(io(std::io::ErrorKind::NotFound), "set KUBECONFIG");
-    check(
-        io(std::io::ErrorKind::PermissionDenied),
-        "the kubeconfig /somewhere/.kube/config cannot be used: permission",
+fn the_environment_names_files_before_the_home_directory() {
+    let home = || Some(PathBuf::from("/home/me"));
+    let default = Files::Default("/home/me/.kube/config".into());
+    let joined = std::env::join_paths(["/a", "", "/b"]).unwrap();
+    assert_eq!(
+        Files::of(Some(joined), home()),
+        Files::Named(vec!["/a".into(), "/b".into()])
     );
-    check(
-        KubeconfigError::CurrentContextNotSet,
-        "kubectl config use-context",
-    );
-    check(
-        KubeconfigError::LoadContext("prod".to_owned()),
-        "its current context \"prod\" is not in it",
-    );
+    assert_eq!(Files::of(Some("".into()), home()), default);
+    assert_eq!(Files::of(None, home()), default);
+    assert_eq!(Files::of(None, None), Files::Nowhere);
 }
 
-#[test]
-fn a_broken_kubeconfig_is_not_quoted() {
-    let error = Kubeconfig::from_yaml("users:\n- name: me\n  user:\n    token: [hunter2\n")
-        .expect_err("it is broken");
-    check(error, "not sound YAML");
-    let error = Kubeconfig::from_yaml("users: hunter2").expect_err("it is broken");
-    check(error, "not sound YAML");
+/// The keep-alive timer of the connection to `port`, in seconds, as the kernel prints it.
+#[cfg(target_os = "linux")]
+fn keepalive_timer(port: u16) -> Option<u64> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let row = table.lines().find(|line| {
+        let columns: Vec<_> = line.split_whitespace().collect();
+        columns[2].ends_with(&format!(":{port:04X}")) && columns[3] == "01"
+    })?;
+    let (kind, ticks) = row.split_whitespace().nth(5)?.split_once(':')?;
+    (kind == "02").then(|| u64::from_str_radix(ticks, 16).unwrap() / 100)
+}
+
+/// A watch that is open and quiet: the state in which a half-open connection is not noticed.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_quiet_watch_has_a_keepalive_timer() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (done, wait) = mpsc::channel::<()>();
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() > 0 {
+            head.push(byte[0]);
+        }
+        let answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        socket.write_all(answer).unwrap();
+        let _ = wait.recv();
+    });
+    let config = kube::Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
+    let stream = list(config).await.unwrap();
+    let timer = keepalive_timer(port).expect("the connection has a keep-alive timer");
+    assert!(timer <= connect::KEEPALIVE_TIME.as_secs(), "{timer} s");
+    drop(stream);
+    drop(done);
+    server.join().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_dead_peer_is_noticed_within_45_seconds() {
+    use rustix::net::sockopt;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url: http::Uri = format!("http://{}", listener.local_addr().unwrap())
+        .parse()
+        .unwrap();
+    let connection = tower::ServiceExt::oneshot(connect::http_connector(), url)
+        .await
+        .unwrap();
+    let socket = connection.inner();
+    assert!(sockopt::socket_keepalive(socket).unwrap());
+    let idle = sockopt::tcp_keepidle(socket).unwrap();
+    let probes = sockopt::tcp_keepintvl(socket).unwrap() * sockopt::tcp_keepcnt(socket).unwrap();
+    assert_eq!((idle + probes).as_secs(), 45);
+    assert_eq!(sockopt::tcp_user_timeout(socket).unwrap(), 45_000);
 }

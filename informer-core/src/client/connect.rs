@@ -1,0 +1,125 @@
+//! The service stack below our client: kube's, over sockets with TCP keep-alive.
+//!
+//! kube's connector cannot be replaced alone, so the stack is put together here as `kube::client::ClientBuilder` does:
+//! base URL, credentials, headers, spans, timeouts, TLS. A connection through a proxy is left to kube, without
+//! keep-alive: which proxies it can use depends on its own features.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use http_body_util::BodyExt as _;
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::client::{Body, ClientBuilder, ConfigExt as _, DynBody};
+use tower::util::BoxService;
+use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+use tower_http::classify::ServerErrorsFailureClass;
+use tower_http::trace::TraceLayer;
+use tracing::Span;
+
+/// How long a connection may be silent before the peer is asked whether it is still there.
+pub(super) const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
+/// How long to wait for its answer before asking again.
+pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// How often to ask before the connection is given up: 45 s after the last sign of life.
+pub(super) const KEEPALIVE_RETRIES: u32 = 3;
+/// How long sent data may stay unacknowledged (Linux).
+#[cfg(target_os = "linux")]
+pub(super) const USER_TIMEOUT: Duration = Duration::from_secs(45);
+
+/// A service that sends requests to a cluster.
+pub(super) type Sender = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
+
+/// The client's stack for a configuration whose retries and decompression are switched off.
+pub(super) fn builder(config: kube::Config) -> Result<ClientBuilder<Sender>, kube::Error> {
+    let is_https = config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTPS);
+    // Another TLS library than ours may be compiled into kube, which alone knows.
+    if config.proxy_url.is_some() || (is_https && cfg!(not(feature = "rustls-tls"))) {
+        return ClientBuilder::try_from(config);
+    }
+    // Chooses kube's TLS provider for the process, where several are compiled in and none was chosen.
+    drop(ClientBuilder::try_from(kube::Config::new(
+        http::Uri::from_static("http://localhost"),
+    ))?);
+    let auth = config.auth_layer()?;
+    // A plugin that gives a certificate instead of a token may limit its life; only kube's own builder says so.
+    let valid_until = match (&auth, &config.auth_info.exec) {
+        (None, Some(_)) => *ClientBuilder::try_from(config.clone())?.build().valid_until(),
+        _ => None,
+    };
+    let connector = http_connector();
+    #[cfg(feature = "rustls-tls")]
+    let connector = config.rustls_https_connector_with_connector(connector)?;
+    let mut connector = TimeoutConnector::new(connector);
+    connector.set_connect_timeout(config.connect_timeout);
+    connector.set_read_timeout(config.read_timeout);
+    connector.set_write_timeout(config.write_timeout);
+    connector.set_reset_reader_on_write(config.reset_reader_on_write);
+    let client = hyper_util::client::legacy::Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
+
+    // The attributes are those of kube's spans.
+    let trace = TraceLayer::new_for_http()
+        .make_span_with(|request: &Request<Body>| {
+            tracing::debug_span!(
+                "HTTP",
+                http.method = %request.method(),
+                http.url = %request.uri(),
+                http.status_code = tracing::field::Empty,
+                otel.name = request.extensions().get::<&'static str>().unwrap_or(&"HTTP"),
+                otel.kind = "client",
+                otel.status_code = tracing::field::Empty,
+            )
+        })
+        .on_request(|_: &Request<Body>, _: &Span| tracing::debug!("requesting"))
+        .on_response(|response: &Response<_>, _: Duration, span: &Span| {
+            let status = response.status();
+            span.record("http.status_code", status.as_u16());
+            if status.is_client_error() || status.is_server_error() {
+                span.record("otel.status_code", "ERROR");
+            }
+        })
+        .on_body_chunk(())
+        .on_eos(|_: Option<&HeaderMap>, _: Duration, _: &Span| tracing::debug!("stream closed"))
+        .on_failure(|class: ServerErrorsFailureClass, _: Duration, span: &Span| {
+            span.record("otel.status_code", "ERROR");
+            match class {
+                ServerErrorsFailureClass::StatusCode(status) => {
+                    span.record("http.status_code", status.as_u16());
+                    tracing::error!("failed with status {status}");
+                }
+                ServerErrorsFailureClass::Error(error) => tracing::error!("failed with error {error}"),
+            }
+        });
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(auth)
+        .layer(config.extra_headers_layer()?)
+        .layer(trace)
+        .map_err(BoxError::from)
+        .service(client)
+        .map_response(|response: Response<_>| response.map(boxed))
+        .boxed();
+    Ok(ClientBuilder::new(service, config.default_namespace).with_valid_until(valid_until))
+}
+
+fn boxed<B>(body: B) -> Box<DynBody>
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    Box::new(body.map_err(Into::into))
+}
+
+/// Opens sockets that notice a peer that vanished without closing them, which a quiet watch otherwise never does.
+pub(super) fn http_connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_keepalive(Some(KEEPALIVE_TIME));
+    connector.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
+    connector.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(Some(USER_TIMEOUT));
+    connector
+}
