@@ -1,7 +1,7 @@
 //! Finds and reads kubeconfig files, with errors that name the files.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
@@ -58,7 +58,7 @@ impl Files {
             .map_err(|error| of_all(&error, context.as_deref()))
     }
 
-    fn of_file(&self, error: &KubeconfigError, path: &PathBuf) -> ClientError {
+    fn of_file(&self, error: &KubeconfigError, path: &Path) -> ClientError {
         let why = match (self, error) {
             (Self::Default(_), KubeconfigError::ReadConfig(io, _)) if is_missing(io) => {
                 return ClientError::NoConfiguration;
@@ -69,7 +69,7 @@ impl Files {
             (_, error) => describe(error, None),
         };
         ClientError::Kubeconfig {
-            paths: vec![path.clone()],
+            paths: vec![path.to_path_buf()],
             why,
         }
     }

@@ -239,8 +239,7 @@ async fn load(contents: &[Option<&str>]) -> (ClientError, Vec<String>) {
     let error = Files::Named(paths.clone())
         .load()
         .await
-        .err()
-        .expect("they cannot be used");
+        .expect_err("they cannot be used");
     let paths = paths.iter().map(|path| path.display().to_string()).collect();
     (error, paths)
 }
@@ -307,7 +306,7 @@ async fn several_kubeconfigs_are_merged() {
 async fn without_any_kubeconfig_the_error_says_where_one_is_expected() {
     let folder = tempfile::tempdir().unwrap();
     for files in [Files::Nowhere, Files::Default(folder.path().join("config"))] {
-        let error = files.load().await.err().expect("there is none");
+        let error = files.load().await.expect_err("there is none");
         assert_eq!(error, ClientError::NoConfiguration);
         assert!(error.to_string().contains("set KUBECONFIG"), "{error}");
     }

@@ -199,8 +199,9 @@ impl<K: DeserializeOwned> Decode<K> for JsonDecoder {
 pub enum DecodeOn {
     /// In the task that reads the response. A simulation with a paused clock wants this.
     Worker,
-    /// On tokio's blocking pool, as soon as more than `threshold` bytes of whole objects are at hand; smaller pieces
-    /// in the task. One response has at most one piece on the pool at a time, so order is kept.
+    /// On tokio's blocking pool, as soon as more than `threshold` bytes of whole objects are at hand; less than that in
+    /// the task. Objects are gathered across the pieces of a body: a list waits for more of it, a watch takes what is
+    /// available without waiting. One response has at most one batch on the pool at a time, so order is kept.
     BlockingPool {
         /// In bytes.
         threshold: usize,

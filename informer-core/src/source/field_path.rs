@@ -347,7 +347,10 @@ mod tests {
         );
         check::<Pod>(r#"{"hunter2":{"hunter3":"#, Some("*"));
         check::<DynamicObject>(r#"{"hunter2":{"metadata":]}}"#, Some("*.*"));
-        check::<DynamicObject>(r#"{"metadata":{"annotations":{"hunter2":5}}}"#, Some("metadata"));
+        check::<DynamicObject>(
+            r#"{"metadata":{"annotations":{"hunter2":5}}}"#,
+            Some("metadata.annotations.*"),
+        );
     }
 
     #[test]
