@@ -55,7 +55,12 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
     // kube panics on a token that cannot be a header. One in the configuration was checked above; one that a credential
     // plugin gives is seen by kube only.
     let builder = catch_unwind(AssertUnwindSafe(|| connect::builder(config)))
-        .map_err(|_| bad_token("that a credential plugin gave"))?
+        .map_err(|_| match &plugin {
+            Some(_) => bad_token("that a credential plugin gave"),
+            None => ClientError::Build {
+                why: "kube panicked; the panic message has the reason".to_owned(),
+            },
+        })?
         .map_err(|error| of_build(&error, plugin.as_deref()))?;
     Ok(if is_compressed {
         builder.with_layer(&layer()).build()

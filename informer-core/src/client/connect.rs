@@ -19,6 +19,8 @@ use tower_http::classify::ServerErrorsFailureClass;
 use tower_http::trace::TraceLayer;
 use tracing::Span;
 
+use crate::printable::Printable;
+
 /// How long a connection may be silent before the peer is asked whether it is still there.
 pub(super) const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
 /// How long to wait for its answer before asking again.
@@ -89,7 +91,9 @@ pub(super) fn builder(config: kube::Config) -> Result<ClientBuilder<Sender>, kub
                     span.record("http.status_code", status.as_u16());
                     tracing::error!("failed with status {status}");
                 }
-                ServerErrorsFailureClass::Error(error) => tracing::error!("failed with error {error}"),
+                ServerErrorsFailureClass::Error(error) => {
+                    tracing::error!("failed with error {}", Printable::message(&error));
+                }
             }
         });
     let service = ServiceBuilder::new()

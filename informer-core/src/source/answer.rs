@@ -213,8 +213,9 @@ fn is_connect(error: &kube::Error) -> bool {
         cause
             .downcast_ref::<std::io::Error>()
             .is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
-            // hyper-util's error type is not one of our dependencies, but its text for this is stable.
-            || cause.to_string() == "client error (Connect)"
+            || cause
+                .downcast_ref::<hyper_util::client::legacy::Error>()
+                .is_some_and(hyper_util::client::legacy::Error::is_connect)
     })
 }
 

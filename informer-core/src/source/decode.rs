@@ -14,6 +14,7 @@ use super::sketch::Sketch;
 use super::{ManagedFields, SourceError, Undecodable};
 use crate::key::ObjectKey;
 use crate::object::Object;
+use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
 /// Turns the bytes of one object into the object.
@@ -93,12 +94,15 @@ impl std::error::Error for DecodeError {}
 /// write anything. What is not known to be free of values is replaced by a word.
 fn describe(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
+    let text = error.to_string();
+    if text.starts_with("recursion limit exceeded") {
+        return "it nests deeper than its decoder reads".to_owned();
+    }
     match error.classify() {
         Category::Io | Category::Eof => return "it ends too early".to_owned(),
         Category::Syntax => return "it is not sound JSON".to_owned(),
         Category::Data => {}
     }
-    let text = error.to_string();
     for kind in ["invalid type", "invalid length"] {
         if text.strip_prefix(kind).is_some_and(|rest| rest.starts_with(':')) {
             return kind.to_owned();
@@ -258,7 +262,7 @@ pub(super) fn decode_object<K: Object>(
             return Ok(Arc::new(object));
         }
         Ok(Ok(_)) => "it has no name".to_owned(),
-        Ok(Err(error)) => error.reason,
+        Ok(Err(error)) => Printable::message(&error.reason).into_cow().into_owned(),
         Err(_) => "its decoder panicked".to_owned(),
     };
     let Identity { key, version, uid } =

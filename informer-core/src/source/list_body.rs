@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -19,6 +20,9 @@ use crate::resource_version::ResourceVersion;
 
 /// The longest continue token that is accepted. It becomes part of a URL; real ones have a few hundred bytes.
 const TOKEN_LIMIT: usize = 16 * 1024;
+
+/// How long whole items are held back for more of them: the progress of a slow list shows in its status.
+const HOLD: Duration = Duration::from_secs(1);
 
 /// Streams a page. Holds one unfinished item, one piece of the body and one batch of items.
 pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K>>) -> ListStream<K> {
@@ -82,7 +86,7 @@ impl<K: Object> Reading<K> {
     /// Reads until enough whole items are at hand, or the body ends.
     ///
     /// TLS records are small, so one piece of the body seldom has enough items to be worth another thread. A list is
-    /// of use only when it is whole, so waiting for more of it delays nobody.
+    /// of use only when it is whole, so waiting for more of it for a moment delays nobody.
     async fn gather(&mut self) -> Result<Gathered, SourceError> {
         loop {
             while let Some(piece) = self.splitter.next()? {
@@ -96,12 +100,13 @@ impl<K: Object> Reading<K> {
                 return Ok(Gathered::Batch);
             }
             match self.read().await? {
-                Chunk::Data(bytes) => self.splitter.feed(bytes),
-                Chunk::End(Ending::Complete) => {
+                None => return Ok(Gathered::Batch),
+                Some(Chunk::Data(bytes)) => self.splitter.feed(bytes),
+                Some(Chunk::End(Ending::Complete)) => {
                     self.splitter.finish()?;
                     return Ok(Gathered::End);
                 }
-                Chunk::End(Ending::Truncated) => {
+                Some(Chunk::End(Ending::Truncated)) => {
                     return Err(SourceError::Transport(
                         "the compressed list ended in the middle".to_owned(),
                     ));
@@ -110,15 +115,23 @@ impl<K: Object> Reading<K> {
         }
     }
 
-    async fn read(&mut self) -> Result<Chunk, SourceError> {
+    /// The next part of the body; `None` if it does not come soon and whole items are at hand.
+    async fn read(&mut self) -> Result<Option<Chunk>, SourceError> {
         let idle_limit = self.settings.list_idle_limit;
-        let timeout = SourceError::Deadline {
-            what: "the next part of a list",
-            after: idle_limit,
+        let is_holding = !self.batch.parts.is_empty();
+        let limit = if is_holding {
+            HOLD.min(idle_limit)
+        } else {
+            idle_limit
         };
-        tokio::time::timeout(idle_limit, self.reader.next())
-            .await
-            .unwrap_or(Err(timeout))
+        match tokio::time::timeout(limit, self.reader.next()).await {
+            Ok(chunk) => chunk.map(Some),
+            Err(_) if is_holding => Ok(None),
+            Err(_) => Err(SourceError::Deadline {
+                what: "the next part of a list",
+                after: idle_limit,
+            }),
+        }
     }
 
     fn keep(&mut self, piece: Piece) -> Result<(), SourceError> {

@@ -8,6 +8,9 @@ use super::decode::Identity;
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 
+/// The longest UID that is kept. Kubernetes has 36 characters.
+const UID_LIMIT: usize = 253;
+
 /// What every object has, as far as it could be read. A field of the wrong type is left out; it does not spoil the rest.
 #[derive(Debug, Default)]
 pub(super) struct Sketch {
@@ -56,7 +59,12 @@ impl Sketch {
         Identity {
             key,
             version: self.version(),
-            uid: metadata.uid.text().map(str::to_owned),
+            // A text that cannot be a UID is not kept: it may be of any length.
+            uid: metadata
+                .uid
+                .text()
+                .filter(|uid| uid.len() <= UID_LIMIT)
+                .map(str::to_owned),
         }
     }
 
@@ -258,6 +266,14 @@ mod tests {
             Some("7"),
             None,
         );
+    }
+
+    #[test]
+    fn a_uid_that_cannot_be_one_is_left_out() {
+        let uid = "u".repeat(UID_LIMIT);
+        let json = |uid: &str| format!(r#"{{"metadata":{{"name":"a","uid":"{uid}"}}}}"#);
+        check(&json(&uid), Some("a"), None, Some(&uid));
+        check(&json(&format!("{uid}u")), Some("a"), None, None);
     }
 
     #[test]

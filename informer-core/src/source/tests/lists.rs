@@ -143,6 +143,25 @@ async fn a_list_that_stalls_is_given_up_after_the_idle_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn items_of_a_list_that_stalls_are_held_back_for_a_moment_only() {
+    let answer = |_| {
+        let first = futures::stream::iter([Ok(Frame::data(Bytes::from_static(&LIST.as_bytes()[..180])))]);
+        Response::new(StreamBody::new(first.chain(futures::stream::pending()).boxed()))
+    };
+    let source = source(client(answer), KubeSourceOptions::default());
+    let began = tokio::time::Instant::now();
+    let mut stream = source.list(whole_list()).await.unwrap();
+    let first = stream.next().await.unwrap();
+    assert!(matches!(first, Ok(ListEvent::Metadata(_))), "{first:?}");
+    let second = stream.next().await.unwrap();
+    assert!(matches!(second, Ok(ListEvent::Item(_))), "{second:?}");
+    assert_eq!(began.elapsed().as_secs(), 1);
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert!(matches!(error, SourceError::Deadline { .. }), "{error:?}");
+    assert_eq!(began.elapsed().as_secs(), 61);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_list_that_moves_is_not_given_up() {
     let answer = |_| {
         let slowly = futures::stream::iter(LIST.as_bytes().chunks(10)).then(|piece| async move {
