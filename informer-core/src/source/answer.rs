@@ -9,6 +9,7 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 
 use super::gzip::{Ending, Gunzip};
+use super::status::ANSWER;
 use super::{ServerStatus, SourceError};
 
 /// How much of an error answer is read.
@@ -35,7 +36,7 @@ pub(super) async fn send(
         Err(SourceError::Status { status })
     };
     let timeout = SourceError::Deadline {
-        what: "the answer to a request",
+        what: ANSWER,
         after: deadline,
     };
     tokio::time::timeout(deadline, answer)

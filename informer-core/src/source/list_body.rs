@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
+use tokio::time::Instant;
 
 use super::answer::{BodyReader, Chunk};
 use super::decode::{Decode, decode_object};
 use super::gzip::Ending;
 use super::kube_source::BodySettings;
+use super::list_pace::ListPace;
 use super::splitter::{ListSplitter, Piece};
 use super::{ListEvent, ListMetadata, ListStream, SourceError};
 use crate::object::Object;
@@ -18,10 +20,12 @@ use crate::resource_version::ResourceVersion;
 /// Streams a page. Holds one unfinished item, one piece of the body and that piece's decoded items.
 pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K>>) -> ListStream<K> {
     let splitter = ListSplitter::new(settings.max_object_bytes);
+    let pace = ListPace::new(settings.max_list_bytes, settings.list_idle_limit);
     let state = Box::new(Reading {
         settings,
         reader,
         splitter,
+        pace,
         decoded: VecDeque::new(),
     });
     futures::stream::try_unfold(state, |mut state| async move {
@@ -35,6 +39,7 @@ struct Reading<K> {
     settings: Arc<BodySettings<K>>,
     reader: BodyReader,
     splitter: ListSplitter,
+    pace: ListPace,
     decoded: VecDeque<ListEvent<K>>,
 }
 
@@ -49,11 +54,15 @@ impl<K: Object> Reading<K> {
                 what: "the next part of a list",
                 after: idle_limit,
             };
+            let begun = Instant::now();
             match tokio::time::timeout(idle_limit, self.reader.next())
                 .await
                 .unwrap_or(Err(timeout))?
             {
-                Chunk::Data(bytes) => self.take(bytes).await?,
+                Chunk::Data(bytes) => {
+                    self.pace.took(bytes.len(), begun.elapsed())?;
+                    self.take(bytes).await?;
+                }
                 Chunk::End(Ending::Complete) => {
                     self.splitter.finish()?;
                     return Ok(None);
@@ -75,6 +84,7 @@ impl<K: Object> Reading<K> {
         while let Some(piece) = self.splitter.next()? {
             match piece {
                 Piece::Item(item) => {
+                    self.pace.progressed();
                     total += item.len();
                     parts.push(Part::Item(item));
                 }

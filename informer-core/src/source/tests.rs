@@ -66,6 +66,7 @@ fn whole_list() -> ListRequest {
         from: ListFrom::MostRecent,
         limit: None,
         continue_token: None,
+        answer_within: None,
     }
 }
 
@@ -73,6 +74,7 @@ fn watch_after(version: &str) -> WatchRequest {
     WatchRequest {
         from: WatchFrom::After(version.into()),
         timeout: Duration::from_secs(300),
+        answer_within: None,
     }
 }
 
