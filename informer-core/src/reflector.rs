@@ -34,29 +34,31 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(600);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReflectorConfig {
-    /// How the whole state is read. Default: by watch-list, by LIST where the server does not support it. A server that refused
-    /// watch-lists, or never completed one, is tried again when the whole state is read more than 30 minutes later.
+    /// How the whole state is read. Default: by watch-list, by LIST where the server does not support it. A
+    /// server that refused watch-lists, or never completed one, is tried again when the whole state is read
+    /// more than 30 minutes later.
     pub initial: InitialState,
     /// How many objects a page of a LIST holds. Default: 500 where pages make sense, else everything at once.
     pub page_size: Option<u32>,
-    /// The shortest `timeoutSeconds` requested; each watch gets a random one up to twice as long. Default, and minimum, 5 minutes.
+    /// The shortest `timeoutSeconds` requested; each watch gets a random one up to twice as long. Default,
+    /// and minimum, 5 minutes.
     pub min_watch_timeout: Duration,
-    /// How long after `timeoutSeconds` a watch that the server has not closed is given up. If nothing arrived in it lately, that
-    /// is a failure. Default 30 s.
+    /// How long after `timeoutSeconds` a watch that the server has not closed is given up. If nothing arrived
+    /// in it lately, that is a failure. Default 30 s.
     ///
-    /// A watch that had two or more bookmarks is given up earlier: when nothing arrives for three times the longest pause between
-    /// two of them, and at least three minutes.
+    /// A watch that had two or more bookmarks is given up earlier: when nothing arrives for three times the
+    /// longest pause between two of them, and at least three minutes.
     pub watch_margin: Duration,
-    /// How long a watch-list may bring no new object before its end bookmark. Updates and deletions do not count. The whole
-    /// phase is limited by the `timeoutSeconds` of the watch. Default 30 s.
+    /// How long a watch-list may bring no new object before its end bookmark. Updates and deletions do not
+    /// count. The whole phase is limited by the `timeoutSeconds` of the watch. Default 30 s.
     pub bookmark_deadline: Duration,
-    /// The largest number of objects in a scope. A list that has more fails with [`SourceError::ListTooLarge`]. Default
-    /// 10,000,000.
+    /// The largest number of objects in a scope. A list that has more fails with
+    /// [`SourceError::ListTooLarge`]. Default 10,000,000.
     pub max_objects: usize,
     /// The wait between attempts that fail, and the shortest pause between any two requests.
     pub backoff: BackoffConfig,
-    /// The wait between attempts that are refused with 403 or 404, up to twice as long at random, and at least the minimum of
-    /// [`backoff`](Self::backoff). Default 10 s.
+    /// The wait between attempts that are refused with 403 or 404, up to twice as long at random, and at
+    /// least the minimum of [`backoff`](Self::backoff). Default 10 s.
     pub refused_delay: Duration,
     /// The seed of all randomness here, for tests that must repeat. Default: random.
     pub seed: Option<u64>,

@@ -38,7 +38,8 @@ impl ResourceVersion {
         Self(Repr::Text(text.into()))
     }
 
-    /// The version in an object's metadata; `None` if it is absent, empty or not [acceptable](Self::is_acceptable).
+    /// The version in an object's metadata; `None` if it is absent, empty or not
+    /// [acceptable](Self::is_acceptable).
     pub fn of(meta: &ObjectMeta) -> Option<Self> {
         meta.resource_version
             .as_deref()
@@ -48,8 +49,8 @@ impl ResourceVersion {
 
     /// Whether this can be a version: 1 to 128 printable ASCII characters, without blanks.
     ///
-    /// A version becomes part of later requests. One that no server can read, or that makes a request too long, would be refused
-    /// for ever, so that informers do not accept it in the first place.
+    /// A version becomes part of later requests. One that no server can read, or that makes a request too
+    /// long, would be refused for ever, so that informers do not accept it in the first place.
     pub fn is_acceptable(&self) -> bool {
         match &self.0 {
             Repr::Number(_) => true,

@@ -121,8 +121,8 @@ pub struct ListRequest {
     pub limit: Option<u32>,
     /// The token the previous page ended with.
     pub continue_token: Option<String>,
-    /// How long the server may take until it begins to answer, if the source's own limit is shorter. A reflector grants more time
-    /// after each answer that came too late.
+    /// How long the server may take until it begins to answer, if the source's own limit is shorter. A
+    /// reflector grants more time after each answer that came too late.
     pub answer_within: Option<Duration>,
 }
 

@@ -35,10 +35,12 @@ pub enum State {
     },
     /// A watch is open: changes arrive as they happen.
     Live,
-    /// A watch was silent past its timeout or missed its bookmarks, without being closed: the connection or the server is dead.
+    /// A watch was silent past its timeout or missed its bookmarks, without being closed: the connection or
+    /// the server is dead.
     ///
-    /// The watch was replaced, and an open stream is no data: this state lasts until an event, a bookmark or a list arrives, or
-    /// until the server closes a watch in good order, as one does that has nothing to send. It counts as an error.
+    /// The watch was replaced, and an open stream is no data: this state lasts until an event, a bookmark or
+    /// a list arrives, or until the server closes a watch in good order, as one does that has nothing to
+    /// send. It counts as an error.
     Stalled,
     /// Something failed; the next attempt follows.
     BackingOff {
@@ -210,8 +212,8 @@ pub struct ScopeStatus {
     pub watch_list: WatchListVerdict,
     /// The last undecodable object.
     pub last_undecodable: Option<Undecodable>,
-    /// How many objects of the last complete list could not be used: they could not be decoded, or their transform failed. The
-    /// cache lacks them, or has an older state of them.
+    /// How many objects of the last complete list could not be used: they could not be decoded, or their
+    /// transform failed. The cache lacks them, or has an older state of them.
     pub unusable: u64,
     /// How often what happened.
     pub counts: Counts,
@@ -427,7 +429,8 @@ impl Reporter {
     /// A list has begun, or so many of its objects have arrived.
     pub(crate) fn listing(&self, received: u64, expected: Option<u64>) {
         self.update(|scope| {
-            // An attempt is not yet a success: a refusal or a failure stays visible until something has arrived.
+            // An attempt is not yet a success: a refusal or a failure stays visible until something has
+            // arrived.
             let troubled = !matches!(
                 scope.state,
                 State::NotStarted | State::Listing { .. } | State::Live
@@ -443,7 +446,8 @@ impl Reporter {
         self.board.announce();
     }
 
-    /// A list is complete and queued; so many of its objects could not be used, and of so many not even the name could be read.
+    /// A list is complete and queued; so many of its objects could not be used, and of so many not even the
+    /// name could be read.
     pub(crate) fn listed(&self, version: &ResourceVersion, unreadable: usize, unusable: usize) {
         self.update(|scope| {
             scope.completeness = match unreadable {

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::scripted::{Rig, config, expired, refused, settle, timed};
 
-/// The longest pause before a watch that follows a healthy one: the minimum, its jitter, and the clock's grain.
+/// The longest pause before a watch that follows a healthy one: the minimum, its jitter, and the clock's
+/// grain.
 const SHORT_GAP: Duration = Duration::from_millis(205);
 
 fn reset() -> SourceError {
@@ -157,7 +158,8 @@ async fn black_holed_watches_are_failures_and_lead_to_a_relist() {
     assert_eq!(rig.server.list().await.to_string(), "list >=5");
 }
 
-/// The longest time after which a silent watch is given up: the longest timeout, the margin, and some of the backoff.
+/// The longest time after which a silent watch is given up: the longest timeout, the margin, and some of the
+/// backoff.
 fn call_length() -> Duration {
     Duration::from_secs(640)
 }
@@ -240,7 +242,8 @@ async fn a_stream_that_misses_three_bookmarks_is_replaced() {
     assert_eq!(scope.counts.errors, 1);
 }
 
-/// The rhythm is the stream's own: rarer bookmarks give more time, quick ones do not give less than three minutes.
+/// The rhythm is the stream's own: rarer bookmarks give more time, quick ones do not give less than three
+/// minutes.
 #[tokio::test(start_paused = true)]
 async fn the_rhythm_of_bookmarks_is_learnt_from_the_stream() {
     for (gap, bookmarks, least, most) in [
@@ -283,7 +286,8 @@ async fn events_between_bookmarks_keep_a_stream() {
     assert!(matches!(rig.state().await, State::Live));
 }
 
-/// A server that ignores `timeoutSeconds` and goes on sending is replaced in time, and was healthy all the while.
+/// A server that ignores `timeoutSeconds` and goes on sending is replaced in time, and was healthy all the
+/// while.
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_outlives_its_timeout_with_events_was_healthy() {
     let mut rig = Rig::listing();

@@ -19,11 +19,13 @@ pub struct BackoffConfig {
     pub jitter: f64,
     /// The longest wait before jitter. Default 30 s.
     pub cap: Duration,
-    /// How long a watch without data, or one that ended in a relist, must have been open for the next wait to be the first one
-    /// again. A watch that brought data and can be resumed resets the waits after one second. Default 2 minutes.
+    /// How long a watch without data, or one that ended in a relist, must have been open for the next wait to
+    /// be the first one again. A watch that brought data and can be resumed resets the waits after one
+    /// second. Default 2 minutes.
     pub reset_after: Duration,
-    /// The shortest pause between two requests that follow each other, jittered as every wait: also after a watch that ended as
-    /// watches do, and whatever the other settings are. Default 100 ms, and at least 10 ms.
+    /// The shortest pause between two requests that follow each other, jittered as every wait: also after a
+    /// watch that ended as watches do, and whatever the other settings are. Default 100 ms, and at least 10
+    /// ms.
     pub minimum: Duration,
 }
 
@@ -40,7 +42,8 @@ impl Default for BackoffConfig {
     }
 }
 
-/// The shortest minimum, whatever is configured: without one a failing server would be asked as fast as it answers.
+/// The shortest minimum, whatever is configured: without one a failing server would be asked as fast as it
+/// answers.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The waits of one reflector.

@@ -14,8 +14,9 @@ use crate::source::{ListEvent, ListFrom, ListMetadata, ListRequest, SourceError}
 /// How many objects arrive between two reports of progress.
 const REPORT_EVERY: usize = 100;
 
-/// How many pages in a row may bring no new object. Servers that filter after they have cut the pages send empty ones; one that
-/// goes on like this would be asked for ever. Such pages are paced by the minimum between requests.
+/// How many pages in a row may bring no new object. Servers that filter after they have cut the pages send
+/// empty ones; one that goes on like this would be asked for ever. Such pages are paced by the minimum
+/// between requests.
 const PAGES_WITHOUT_PROGRESS: u32 = 100;
 
 impl<K: Object> Reflector<K> {
@@ -84,7 +85,8 @@ impl<K: Object> Reflector<K> {
             let later_page = request.continue_token.is_some();
             let before = builder.seen();
             let page = match self.read_page(request, &mut builder).await {
-                // The rest of the pages has expired. One list without pages, of the same state, cannot run into this.
+                // The rest of the pages has expired. One list without pages, of the same state, cannot run
+                // into this.
                 Err(error) if error.is_expired() && later_page && limit.is_some() => {
                     builder = self.queue.begin_replace();
                     version = None;
@@ -109,7 +111,7 @@ impl<K: Object> Reflector<K> {
                 }
                 Some(_) if without_progress >= PAGES_WITHOUT_PROGRESS => {
                     return Err(SourceError::Protocol(format!(
-                        "{without_progress} pages of a list in a row brought no new object: it would never end"
+                        "{without_progress} pages of a list in a row brought no new object; giving up"
                     )));
                 }
                 Some(token) => {
@@ -181,7 +183,8 @@ impl<K: Object> Reflector<K> {
 
     /// Whether a state of this version may replace what is known.
     ///
-    /// An older state comes from a stale replica, unless it is the server's newest: then its history was rewound.
+    /// An older state comes from a stale replica, unless it is the server's newest: then its history was
+    /// rewound.
     pub(super) fn judge(&self, version: &ResourceVersion, newest: bool) -> Result<Rewind, SourceError> {
         let Some(last) = self.memory.last().filter(|last| version.is_older_than(last)) else {
             return Ok(Rewind::No);

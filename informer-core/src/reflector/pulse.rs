@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How often a kube-apiserver sends a bookmark, about. A shorter rhythm is treated as this one: two bookmarks may come close
-/// together, for example just before the end of a watch.
+/// How often a kube-apiserver sends a bookmark, about. A shorter rhythm is treated as this one: two bookmarks
+/// may come close together, for example just before the end of a watch.
 const USUAL_PERIOD: Duration = Duration::from_secs(60);
 
 /// How many bookmarks in a row may be missing.
@@ -16,9 +16,10 @@ pub(super) const SUSPICIOUS: Duration = Duration::from_secs(180);
 
 /// What arrives in one watch, by the clock.
 ///
-/// A connection whose peer has vanished looks like a quiet one. Bookmarks tell them apart: after two of them the stream has a
-/// rhythm, the longest time between two, and a stream that is silent for three such periods is given up. Servers that send no
-/// bookmarks have no rhythm, and only the timeout of the watch ends their silence.
+/// A connection whose peer has vanished looks like a quiet one. Bookmarks tell them apart: after two of them
+/// the stream has a rhythm, the longest time between two, and a stream that is silent for three such periods
+/// is given up. Servers that send no bookmarks have no rhythm, and only the timeout of the watch ends their
+/// silence.
 #[derive(Debug)]
 pub(super) struct Pulse {
     heard: Instant,

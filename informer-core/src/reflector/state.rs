@@ -56,7 +56,8 @@ enum Continuity {
     Lost,
 }
 
-/// Whether the server pages a list of any cached state: then it has no watch cache, and pages always make sense.
+/// Whether the server pages a list of any cached state: then it has no watch cache, and pages always make
+/// sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paging {
     WhereUseful,
@@ -263,8 +264,8 @@ impl Memory {
         }
     }
 
-    /// Grants the next request more time if the last one was not answered in time: a large list on a busy server may take
-    /// minutes, and asking again after the same short time would never succeed.
+    /// Grants the next request more time if the last one was not answered in time: a large list on a busy
+    /// server may take minutes, and asking again after the same short time would never succeed.
     fn wait_longer_after(&mut self, error: &SourceError) {
         if let Some(after) = error.answer_deadline() {
             let longer = after.saturating_mul(2).min(LONGEST_ANSWER).max(after);
@@ -272,8 +273,8 @@ impl Memory {
         }
     }
 
-    /// Counts refusals of requests that carry a version. After a few of them in a row the version is given up: it may be
-    /// invalid, or too long for the server's limits, and the server would refuse it for ever.
+    /// Counts refusals of requests that carry a version. After a few of them in a row the version is given
+    /// up: it may be invalid, or too long for the server's limits, and the server would refuse it for ever.
     fn gives_up_version(&mut self, error: &SourceError) -> bool {
         if !error.may_refuse_version() {
             return false;
@@ -292,8 +293,8 @@ impl Memory {
         let from = self.last.clone().unwrap_or(from);
         let resume = match self.coverage {
             Coverage::Whole => Phase::Watch { from },
-            // What was deleted before that list, or could not be read since, is wrong in the cache; a list that can be read
-            // corrects it.
+            // What was deleted before that list, or could not be read since, is wrong in the cache; a list
+            // that can be read corrects it.
             Coverage::Partial => self.start(),
         };
         if end.events > 0 {

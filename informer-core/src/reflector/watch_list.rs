@@ -59,8 +59,9 @@ impl<K: Object> Reflector<K> {
 
     /// Collects the state up to its end bookmark. Changes that arrive before it are part of the state.
     ///
-    /// The stream must make progress, and only objects that were not in it before are progress: on a busy cluster updates never
-    /// stop, and a server that forgets the bookmark would hold the informer for ever. The deadline of the watch bounds the rest.
+    /// The stream must make progress, and only objects that were not in it before are progress: on a busy
+    /// cluster updates never stop, and a server that forgets the bookmark would hold the informer for ever.
+    /// The deadline of the watch bounds the rest.
     async fn read_initial(
         &self,
         stream: &mut WatchStream<K>,

@@ -55,14 +55,15 @@ pub struct KubeSourceOptions<K> {
     /// The largest object, in bytes of its JSON, that is accepted. A larger one ends its list or watch with
     /// [`SourceError::TooLarge`]. Default: 16 MiB.
     pub max_object_bytes: usize,
-    /// The largest body of one list, or of one page of it, in bytes after decompression. A larger one fails with
-    /// [`SourceError::ListTooLarge`]. Default: 16 GiB, which no cluster should reach.
+    /// The largest body of one list, or of one page of it, in bytes after decompression. A larger one fails
+    /// with [`SourceError::ListTooLarge`]. Default: 16 GiB, which no cluster should reach.
     pub max_list_bytes: u64,
-    /// How long the server may take until it begins to answer, or has sent its error. An answer that comes later is given up, and
-    /// the next attempt waits twice as long, up to 10 minutes, until one succeeds. Default: 30 s.
+    /// How long the server may take until it begins to answer, or has sent its error. An answer that comes
+    /// later is given up, and the next attempt waits twice as long, up to 10 minutes, until one succeeds.
+    /// Default: 30 s.
     pub answer_deadline: Duration,
-    /// How long a list may bring neither a whole object nor a kilobyte before it is given up. Default: 60 s. A watch has no such
-    /// limit here: it may be quiet for as long as nothing changes.
+    /// How long a list may bring neither a whole object nor a kilobyte before it is given up. Default: 60 s.
+    /// A watch has no such limit here: it may be quiet for as long as nothing changes.
     pub list_idle_limit: Duration,
     /// Where objects are decoded.
     pub decode_on: DecodeOn,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::SourceError;
 
-/// How many bytes must arrive within each idle limit, unless a whole item does. A single byte now and then is no list: nothing
-/// would ever come of it, and the informer would show that it is listing.
+/// How many bytes must arrive within each idle limit, unless a whole item does. A single byte now and then is
+/// no list: nothing would ever come of it, and the informer would show that it is listing.
 const LEAST_BYTES: u64 = 1024;
 
 /// Counts the body of one list.
@@ -13,7 +13,8 @@ pub(super) struct ListPace {
     max_bytes: u64,
     window: Duration,
     total: u64,
-    /// The bytes since the last progress, and the time spent waiting for them. Time in which nobody reads is not the server's.
+    /// The bytes since the last progress, and the time spent waiting for them. Time in which nobody reads is
+    /// not the server's.
     since: u64,
     waited: Duration,
 }

@@ -81,8 +81,9 @@ impl SourceError {
         self.is_code_or_reason(422, &["Invalid"])
     }
 
-    /// The server does not take the parameters of a streamed initial state, and says so: 400 or 422 with the name of one of them,
-    /// `sendInitialEvents` or `resourceVersionMatch`, in its message or causes. Use a list instead.
+    /// The server does not take the parameters of a streamed initial state, and says so: 400 or 422 with the
+    /// name of one of them, `sendInitialEvents` or `resourceVersionMatch`, in its message or causes. Use a
+    /// list instead.
     pub fn is_watch_list_refused(&self) -> bool {
         let Some(status) = self.status() else { return false };
         let is_named = |text: &str| STREAMING_PARAMETERS.iter().any(|name| text.contains(name));
@@ -91,8 +92,9 @@ impl SourceError {
             && (is_named(&status.message) || causes.into_iter().any(|(_, message)| is_named(message)))
     }
 
-    /// The server may have refused the parameters of a streamed initial state, or anything else in the request: 400 and 422 without
-    /// a parameter's name, and 405, 406 or 501, which servers other than a kube-apiserver send. Whether a list works shows which.
+    /// The server may have refused the parameters of a streamed initial state, or anything else in the
+    /// request: 400 and 422 without a parameter's name, and 405, 406 or 501, which servers other than a
+    /// kube-apiserver send. Whether a list works shows which.
     pub(crate) fn may_refuse_watch_list(&self) -> bool {
         self.is_invalid()
             || self.is_code_or_reason(400, &["BadRequest"])
@@ -101,8 +103,8 @@ impl SourceError {
             || self.is_code_or_reason(501, &[])
     }
 
-    /// The server may have refused the resource version of the request: it cannot parse it (400, 422), or the request became too
-    /// long by it (414, 431).
+    /// The server may have refused the resource version of the request: it cannot parse it (400, 422), or the
+    /// request became too long by it (414, 431).
     pub(crate) fn may_refuse_version(&self) -> bool {
         self.is_invalid()
             || self.is_code_or_reason(400, &["BadRequest"])

@@ -1,4 +1,5 @@
-//! Limits repeated log lines: a few at once, then few and far between, each with the number of those left out.
+//! Limits repeated log lines: a few at once, then few and far between, each with the number of those left
+//! out.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ const BURST: u32 = 10;
 /// After this time a line of the same sort is logged again.
 const PERIOD: Duration = Duration::from_secs(300);
 
-/// The limit of one sort of line. A server or a handler decides how often a warning is due, so that its number must be bounded.
+/// The limit of one sort of line. A server or a handler decides how often a warning is due, so that its
+/// number must be bounded.
 #[derive(Debug, Default)]
 pub(crate) struct LogLimit {
     period: Option<Period>,
@@ -25,7 +27,8 @@ struct Period {
 }
 
 impl LogLimit {
-    /// Something new is to be logged: `Some` with the number of lines left out since the last one, `None` to leave it out.
+    /// Something new is to be logged: `Some` with the number of lines left out since the last one, `None` to
+    /// leave it out.
     pub(crate) fn news(&mut self, now: Instant) -> Option<u64> {
         let logged = match self.period {
             Some(period) if now.saturating_duration_since(period.begun) < PERIOD => period.logged,

@@ -37,8 +37,9 @@ async fn a_version_the_server_never_reaches_is_not_asked_for_for_ever() {
     }
 }
 
-/// kubernetes#89652: a watch that ran into a timeout on the client's side was treated as broken, and the whole state was read again.
-/// Here that happens only after five such watches in a row: then nothing else is known to be right.
+/// kubernetes#89652: a watch that ran into a timeout on the client's side was treated as broken, and the
+/// whole state was read again. Here that happens only after five such watches in a row: then nothing else is
+/// known to be right.
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_times_out_is_resumed_without_reading_everything_again() {
     for initial in MODES {

@@ -7,8 +7,8 @@ use super::Phase;
 use crate::source::SourceError;
 use crate::status::State;
 
-/// A watch shorter than this is a failure, even if it was closed in good order and brought events: without this a server that
-/// closes every watch after its first event would be asked as fast as it answers.
+/// A watch shorter than this is a failure, even if it was closed in good order and brought events: without
+/// this a server that closes every watch after its first event would be asked as fast as it answers.
 pub(super) const VERY_SHORT: Duration = Duration::from_secs(1);
 
 /// The next request, the wait before it, and what to report meanwhile.
@@ -134,8 +134,8 @@ fn is_resumed(error: &SourceError) -> bool {
         || is_storage_read_error(error))
 }
 
-/// Whether the server could not read an object in its own storage. In a watch this is how the forced deletion of a corrupt
-/// object is reported, without its name: only the whole state shows which one was deleted.
+/// Whether the server could not read an object in its own storage. In a watch this is how the forced deletion
+/// of a corrupt object is reported, without its name: only the whole state shows which one was deleted.
 pub(super) fn is_storage_read_error(error: &SourceError) -> bool {
     error
         .status()

@@ -1,4 +1,5 @@
-//! Whether the whole state is read through a stream: what the server showed so far, and how long that is believed.
+//! Whether the whole state is read through a stream: what the server showed so far, and how long that is
+//! believed.
 
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use crate::status::WatchListVerdict;
 /// How many streams in a row may be closed in good order without their end bookmark before lists are used.
 const UNFINISHED: u32 = 2;
 
-/// How long a refusal is believed. Servers are upgraded and features switched on: the next time the whole state is read
-/// after this, a stream is tried again, which costs one refused request if nothing has changed.
+/// How long a refusal is believed. Servers are upgraded and features switched on: the next time the whole
+/// state is read after this, a stream is tried again, which costs one refused request if nothing has changed.
 const BELIEVED: Duration = Duration::from_secs(30 * 60);
 
 /// What is known about streams of the initial state.
@@ -30,7 +31,8 @@ enum Knowledge {
     Unsupported,
     /// Nothing yet.
     Unknown,
-    /// A stream was refused in words that may mean something else in the request: the list that follows decides.
+    /// A stream was refused in words that may mean something else in the request: the list that follows
+    /// decides.
     Doubted { reason: String },
     /// The server has completed a stream.
     Works,
@@ -88,7 +90,8 @@ impl Streaming {
         self.unfinished = 0;
     }
 
-    /// A stream was closed in good order before its end bookmark. An API server that shuts down does that too.
+    /// A stream was closed in good order before its end bookmark. An API server that shuts down does that
+    /// too.
     pub(super) fn unfinished(&mut self, reason: &str, now: Instant) -> Fallback {
         self.unfinished += 1;
         if self.unfinished < UNFINISHED {
