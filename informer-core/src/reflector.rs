@@ -2,6 +2,7 @@
 
 mod backoff;
 mod list;
+mod pulse;
 mod relist;
 mod state;
 mod watch;
@@ -26,26 +27,38 @@ use backoff::{Backoff, scale};
 pub(crate) use relist::Relist;
 use state::{Memory, Next, Phase};
 
-/// The longest wait a server can ask for by `Retry-After`; a longer one is taken for this.
+/// The longest wait a server can request by `Retry-After`; a longer one is treated as this one.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(600);
 
-/// How a reflector asks, waits and gives up.
+/// How a reflector requests, waits and gives up.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReflectorConfig {
-    /// How the whole state is read. Default: by watch-list, by LIST where the server does not support it.
+    /// How the whole state is read. Default: by watch-list, by LIST where the server does not support it. A
+    /// server that refused watch-lists, or never completed one, is tried again when the whole state is read
+    /// more than 30 minutes later.
     pub initial: InitialState,
     /// How many objects a page of a LIST holds. Default: 500 where pages make sense, else everything at once.
     pub page_size: Option<u32>,
-    /// The shortest `timeoutSeconds` asked for; each watch gets a random one up to twice as long. Default, and minimum, 5 minutes.
+    /// The shortest `timeoutSeconds` requested; each watch gets a random one up to twice as long. Default,
+    /// and minimum, 5 minutes.
     pub min_watch_timeout: Duration,
-    /// How long after `timeoutSeconds` a silent watch is given up. Default 30 s.
+    /// How long after `timeoutSeconds` a watch that the server has not closed is given up. If nothing arrived
+    /// in it lately, that is a failure. Default 30 s.
+    ///
+    /// A watch that had two or more bookmarks is given up earlier: when nothing arrives for three times the
+    /// longest pause between two of them, and at least three minutes.
     pub watch_margin: Duration,
-    /// How long a watch-list may be silent before its end bookmark. Default 30 s.
+    /// How long a watch-list may bring no new object before its end bookmark. Updates and deletions do not
+    /// count. The whole phase is limited by the `timeoutSeconds` of the watch. Default 30 s.
     pub bookmark_deadline: Duration,
-    /// The wait between tries that fail.
+    /// The largest number of objects in a scope. A list that has more fails with
+    /// [`SourceError::ListTooLarge`]. Default 10,000,000.
+    pub max_objects: usize,
+    /// The wait between attempts that fail, and the shortest pause between any two requests.
     pub backoff: BackoffConfig,
-    /// The wait between tries that are refused with 403 or 404, up to twice as long at random. Default 10 s.
+    /// The wait between attempts that are refused with 403 or 404, up to twice as long at random, and at
+    /// least the minimum of [`backoff`](Self::backoff). Default 10 s.
     pub refused_delay: Duration,
     /// The seed of all randomness here, for tests that must repeat. Default: random.
     pub seed: Option<u64>,
@@ -70,6 +83,7 @@ impl Default for ReflectorConfig {
             min_watch_timeout: Duration::from_secs(300),
             watch_margin: Duration::from_secs(30),
             bookmark_deadline: Duration::from_secs(30),
+            max_objects: 10_000_000,
             backoff: BackoffConfig::default(),
             refused_delay: Duration::from_secs(10),
             seed: None,
@@ -104,8 +118,8 @@ impl<K: Object> Reflector<K> {
             None => SmallRng::from_rng(&mut rand::rng()),
         };
         let backoff = Backoff::new(config.backoff.clone(), random.random());
-        let memory = Memory::new(config.initial, source.watch_list());
-        reporter.watch_list(memory.verdict().clone());
+        let memory = Memory::new(config.initial, source.watch_list(), Instant::now());
+        reporter.watch_list(memory.verdict());
         Self {
             source,
             queue,
@@ -118,8 +132,9 @@ impl<K: Object> Reflector<K> {
         }
     }
 
-    /// Runs until nobody takes from the queue any more. May be called again after a panic.
+    /// Runs until the queue is closed. May be called again after a panic.
     pub(crate) async fn run(&mut self) {
+        self.memory.advance(Instant::now());
         let mut phase = self.memory.start();
         loop {
             let before = phase.name();
@@ -149,7 +164,7 @@ impl<K: Object> Reflector<K> {
         }
     }
 
-    /// Something panicked in [`run`](Self::run), most likely in a source of the user's own: report it and wait.
+    /// Something panicked in [`run`](Self::run), most likely in a custom source: report it and wait.
     pub(crate) async fn panicked(&mut self) {
         let error = SourceError::Protocol("the source panicked".to_owned());
         let retry_in = self.backoff.next();
@@ -169,11 +184,15 @@ impl<K: Object> Reflector<K> {
         }
         match pause {
             state::Pause::None => Duration::ZERO,
+            state::Pause::Minimum => self.backoff.minimum(),
             state::Pause::Backoff { at_least } => self
                 .backoff
                 .next()
                 .max(at_least.unwrap_or_default().min(LONGEST_RETRY_AFTER)),
-            state::Pause::Refused => scale(self.config.refused_delay, 1.0 + self.random.random::<f64>()),
+            state::Pause::Refused => {
+                let delay = self.backoff.at_least_minimum(self.config.refused_delay);
+                scale(delay, 1.0 + self.random.random::<f64>())
+            }
         }
     }
 
@@ -183,16 +202,16 @@ impl<K: Object> Reflector<K> {
         scale(shortest, 1.0 + self.random.random::<f64>())
     }
 
-    /// When a watch asked for now, with this timeout, is given up if it is silent.
+    /// When a watch requested now, with this timeout, is given up.
     fn watch_deadline(&self, timeout: Duration) -> Instant {
         let now = Instant::now();
         let patience = timeout.saturating_add(self.config.watch_margin);
-        // A configured time may be out of all measure, meant as "never": a year is as good.
+        // A configured time may be too large to add, meant as "never": a year is as good.
         now.checked_add(patience).unwrap_or(now + A_YEAR)
     }
 }
 
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// What one request leads to, or the end because nobody listens.
+/// What one request leads to, or the end because the queue is closed.
 type Step = Result<Next, Closed>;

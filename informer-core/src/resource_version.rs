@@ -38,12 +38,24 @@ impl ResourceVersion {
         Self(Repr::Text(text.into()))
     }
 
-    /// The version in an object's metadata; `None` if it is absent or empty.
+    /// The version in an object's metadata; `None` if it is absent, empty or not
+    /// [acceptable](Self::is_acceptable).
     pub fn of(meta: &ObjectMeta) -> Option<Self> {
         meta.resource_version
             .as_deref()
-            .filter(|text| !text.is_empty())
+            .filter(|text| is_acceptable(text))
             .map(Self::new)
+    }
+
+    /// Whether this can be a version: 1 to 128 printable ASCII characters, without blanks.
+    ///
+    /// A version becomes part of later requests. One that no server can read, or that makes a request too
+    /// long, would be refused for ever, so that informers do not accept it in the first place.
+    pub fn is_acceptable(&self) -> bool {
+        match &self.0 {
+            Repr::Number(_) => true,
+            Repr::Text(text) => is_acceptable(text),
+        }
     }
 
     /// Whether this version can be ordered against other numbers.
@@ -63,6 +75,13 @@ impl ResourceVersion {
     pub fn is_older_than(&self, other: &Self) -> bool {
         self < other
     }
+}
+
+/// The longest version that is accepted. Those of Kubernetes have at most 20 digits.
+const LONGEST: usize = 128;
+
+fn is_acceptable(text: &str) -> bool {
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Digits only and no leading zero, except "0" itself: the form the Kubernetes API promises.
@@ -136,5 +155,29 @@ mod tests {
         check("01", "1", None);
         check("-1", "1", None);
         check("", "1", None);
+    }
+
+    #[test]
+    fn what_no_server_could_read_again_is_not_accepted() {
+        for (text, expected) in [
+            ("1", true),
+            ("18446744073709551616", true),
+            ("a-b_c/9=", true),
+            (&"9".repeat(128), true),
+            ("", false),
+            (&"9".repeat(129), false),
+            (&"x".repeat(100_000), false),
+            ("1 2", false),
+            ("1\n2", false),
+            ("\u{1b}[31m", false),
+            ("\u{e4}", false),
+        ] {
+            assert_eq!(ResourceVersion::new(text).is_acceptable(), expected, "{text:?}");
+            let meta = ObjectMeta {
+                resource_version: Some(text.to_owned()),
+                ..ObjectMeta::default()
+            };
+            assert_eq!(ResourceVersion::of(&meta).is_some(), expected, "{text:?}");
+        }
     }
 }

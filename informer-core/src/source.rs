@@ -26,6 +26,7 @@ mod kube_source;
 mod limits;
 mod list_body;
 mod list_options;
+mod list_pace;
 mod managed_fields;
 mod request;
 mod sketch;
@@ -123,6 +124,9 @@ pub struct ListRequest {
     pub limit: Option<u32>,
     /// The token the previous page ended with.
     pub continue_token: Option<String>,
+    /// How long the server may take until it begins to answer, if the source's own limit is shorter. A
+    /// reflector grants more time after each answer that came too late.
+    pub answer_within: Option<Duration>,
 }
 
 /// Where a watch begins.
@@ -150,6 +154,8 @@ pub struct WatchRequest {
     pub from: WatchFrom,
     /// When the server is to close the watch (`timeoutSeconds`).
     pub timeout: Duration,
+    /// As in [`ListRequest::answer_within`].
+    pub answer_within: Option<Duration>,
 }
 
 /// What a page of a list consists of. `Debug` prints keys and versions, never contents.
@@ -311,6 +317,16 @@ pub enum SourceError {
     TooLarge {
         /// The limit in bytes.
         limit: usize,
+    },
+    /// A whole list is larger than the limit.
+    #[error("the list has more than {limit} {unit}; raise `{setting}` if that is legitimate")]
+    ListTooLarge {
+        /// The limit.
+        limit: u64,
+        /// What is counted: `bytes` or `objects`.
+        unit: &'static str,
+        /// The setting that holds the limit.
+        setting: &'static str,
     },
     /// The request could not even be made: a bad selector, bad credentials, a bad URL.
     #[error("the request cannot be made: {}", Printable::message(.0))]

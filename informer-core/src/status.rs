@@ -15,7 +15,7 @@ use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{SourceError, Undecodable};
-use crate::sync::{Mutex, simulation};
+use crate::sync::{LogLimit, Mutex, simulation};
 
 pub use audit::{AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Differences};
 
@@ -33,18 +33,23 @@ pub enum State {
         /// How many there will be, if the server said so.
         expected: Option<u64>,
     },
-    /// It hears of changes as they happen.
+    /// A watch is open: changes arrive as they happen.
     Live,
-    /// The server stopped talking without closing the connection; a new one is being made.
+    /// A watch was silent past its timeout or missed its bookmarks, without being closed: the connection or
+    /// the server is dead.
+    ///
+    /// The watch was replaced, and an open stream is no data: this state lasts until an event, a bookmark or
+    /// a list arrives, or until the server closes a watch in good order, as one does that has nothing to
+    /// send. It counts as an error.
     Stalled,
-    /// Something failed; it will try again.
+    /// Something failed; the next attempt follows.
     BackingOff {
         /// What failed.
         error: SourceError,
-        /// How long it waits before the next try.
+        /// The wait before the next attempt.
         retry_in: Duration,
     },
-    /// The server does not let us list or watch this resource. Retried slowly, in case the right is granted.
+    /// The server forbids listing or watching this resource. Retried slowly, in case the right is granted.
     Forbidden {
         /// The server's answer.
         error: SourceError,
@@ -69,6 +74,13 @@ impl State {
             Self::Forbidden { .. } => "Forbidden",
             Self::NotFound { .. } => "NotFound",
             Self::Stopped => "Stopped",
+        }
+    }
+
+    const fn retry_in(&self) -> Option<Duration> {
+        match self {
+            Self::BackingOff { retry_in, .. } => Some(*retry_in),
+            _ => None,
         }
     }
 
@@ -100,11 +112,31 @@ impl fmt::Display for State {
                 expected: None,
             } => write!(f, "listing, {received} so far"),
             Self::Live => f.write_str("live"),
-            Self::Stalled => f.write_str("stalled: the server stopped talking, reconnecting"),
-            Self::BackingOff { error, retry_in } => write!(f, "trying again in {retry_in:.1?}: {error}"),
+            Self::Stalled => f.write_str("stalled: nothing arrives from the server"),
+            Self::BackingOff { error, retry_in } if retry_in.is_zero() => {
+                write!(f, "trying again now: {error}")
+            }
+            Self::BackingOff { error, retry_in } => {
+                write!(f, "trying again in {}: {error}", Wait(*retry_in))
+            }
             Self::Forbidden { error } => write!(f, "forbidden, trying again slowly: {error}"),
             Self::NotFound { error } => write!(f, "not found, trying again slowly: {error}"),
             Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+/// A wait as people read it: `350ms`, `12.5s`, `10m`.
+struct Wait(Duration);
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs_f64();
+        match self.0.as_millis() {
+            0 => f.write_str("less than 1ms"),
+            millis @ 1..1_000 => write!(f, "{millis}ms"),
+            1_000..120_000 => write!(f, "{seconds:.1}s"),
+            _ => write!(f, "{:.0}m", seconds / 60.0),
         }
     }
 }
@@ -154,9 +186,9 @@ pub enum WatchListVerdict {
     Unknown,
     /// It does.
     Works,
-    /// It does not, for this reason; lists are used instead.
+    /// It does not, for this reason; lists are used instead, and streams tried again after 30 minutes.
     Refused(String),
-    /// The informer was told to use lists.
+    /// The informer is configured to use lists.
     Off,
 }
 
@@ -172,7 +204,7 @@ pub struct ScopeStatus {
     pub since: Instant,
     /// The last error, even if things are well again.
     pub last_error: Option<LastError>,
-    /// When the server was last heard from.
+    /// When data last arrived: an object of a list, an event or a bookmark. Opening a watch is no data.
     pub last_contact: Option<Instant>,
     /// The version the next watch would start at.
     pub version: Option<ResourceVersion>,
@@ -180,16 +212,29 @@ pub struct ScopeStatus {
     pub watch_list: WatchListVerdict,
     /// The last undecodable object.
     pub last_undecodable: Option<Undecodable>,
+    /// How many objects of the last complete list could not be used: they could not be decoded, or their
+    /// transform failed. The cache lacks them, or has an older state of them.
+    pub unusable: u64,
     /// How often what happened.
     pub counts: Counts,
     /// What audits found; `None` if they are off.
     pub audit: Option<AuditStatus>,
-    /// What is known to be wanting in the cache.
+    /// Whether anything has arrived since the last stall.
+    contact: Contact,
+    /// What is known to be missing from the cache.
     completeness: Completeness,
     /// The version of the last list that was queued.
     listed: Option<ResourceVersion>,
     /// Since when the server has refused us, in whichever words.
     refused_since: Option<Instant>,
+}
+
+/// Whether the connection is known to carry data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contact {
+    Trusted,
+    /// A watch went silent, and nothing has arrived since.
+    Suspect,
 }
 
 /// Whether the cache can be complete.
@@ -210,6 +255,16 @@ pub(crate) struct Board {
     transform_failures: AtomicU64,
     changed: watch::Sender<u64>,
     on_error: Option<WatchErrorHandler>,
+    limits: Mutex<Limits>,
+}
+
+/// The limits of the log lines that a server can provoke without end, per informer.
+#[derive(Debug, Default)]
+struct Limits {
+    failed: LogLimit,
+    undecodable: LogLimit,
+    rewound: LogLimit,
+    handler_panicked: LogLimit,
 }
 
 impl Board {
@@ -226,8 +281,10 @@ impl Board {
                 version: None,
                 watch_list: WatchListVerdict::Unknown,
                 last_undecodable: None,
+                unusable: 0,
                 counts: Counts::default(),
                 audit: None,
+                contact: Contact::Trusted,
                 completeness: Completeness::Whole,
                 listed: None,
                 refused_since: None,
@@ -239,6 +296,7 @@ impl Board {
             transform_failures: AtomicU64::new(0),
             changed: watch::Sender::new(0),
             on_error,
+            limits: Mutex::default(),
         }
     }
 
@@ -248,9 +306,12 @@ impl Board {
 
     /// The reporting end for one scope.
     pub(crate) fn reporter(self: &Arc<Self>, scope: &Scope) -> Reporter {
+        let scopes = self.scopes.lock();
+        let place = scopes.iter().position(|status| status.scope == *scope);
         Reporter {
             board: self.clone(),
             scope: scope.clone(),
+            place: place.unwrap_or(usize::MAX),
         }
     }
 
@@ -320,11 +381,22 @@ impl ScopeStatus {
             }
             _ => None,
         };
+        if matches!(state, State::Stalled) {
+            self.contact = Contact::Suspect;
+        }
         if std::mem::discriminant(&self.state) != std::mem::discriminant(&state) {
             self.since = Instant::now();
             simulation::transition("informer", self.state.name(), state.name());
         }
         self.state = state;
+    }
+
+    /// Data arrived, or the server showed by other means that it is there.
+    fn trust(&mut self) {
+        self.contact = Contact::Trusted;
+        if let Some(error) = &mut self.last_error {
+            error.count = 0;
+        }
     }
 }
 
@@ -333,12 +405,14 @@ impl ScopeStatus {
 pub(crate) struct Reporter {
     board: Arc<Board>,
     scope: Scope,
+    /// The position of the scope on the board, which never changes: events are too many to search for it.
+    place: usize,
 }
 
 impl Reporter {
     fn update(&self, change: impl FnOnce(&mut ScopeStatus)) {
         let mut scopes = self.board.scopes.lock();
-        if let Some(scope) = scopes.iter_mut().find(|scope| scope.scope == self.scope)
+        if let Some(scope) = scopes.get_mut(self.place)
             && !matches!(scope.state, State::Stopped)
         {
             change(scope);
@@ -355,7 +429,8 @@ impl Reporter {
     /// A list has begun, or so many of its objects have arrived.
     pub(crate) fn listing(&self, received: u64, expected: Option<u64>) {
         self.update(|scope| {
-            // A try is not yet a success: a refusal or a failure stays visible until something has come.
+            // An attempt is not yet a success: a refusal or a failure stays visible until something has
+            // arrived.
             let troubled = !matches!(
                 scope.state,
                 State::NotStarted | State::Listing { .. } | State::Live
@@ -371,62 +446,86 @@ impl Reporter {
         self.board.announce();
     }
 
-    /// A list is complete and queued; of so many of its objects not even the name could be read.
-    pub(crate) fn listed(&self, version: &ResourceVersion, unreadable: usize) {
+    /// A list is complete and queued; so many of its objects could not be used, and of so many not even the
+    /// name could be read.
+    pub(crate) fn listed(&self, version: &ResourceVersion, unreadable: usize, unusable: usize) {
         self.update(|scope| {
             scope.completeness = match unreadable {
                 0 => Completeness::Whole,
                 _ => Completeness::Wanting,
             };
             scope.listed = Some(version.clone());
+            scope.unusable = (unusable + unreadable) as u64;
             scope.counts.lists += 1;
             scope.version = Some(version.clone());
             scope.last_contact = Some(Instant::now());
+            scope.contact = Contact::Trusted;
         });
     }
 
-    /// A watch is open.
-    pub(crate) fn live(&self) {
+    /// A watch is open, from which nothing has arrived yet.
+    pub(crate) fn opened(&self) {
+        let mut state = State::Live;
         self.update(|scope| {
             scope.counts.watches += 1;
-            scope.last_contact = Some(Instant::now());
-            if let Some(error) = &mut scope.last_error {
-                error.count = 0;
+            match scope.contact {
+                Contact::Trusted => scope.trust(),
+                Contact::Suspect => state = State::Stalled,
             }
         });
-        self.update_state(State::Live);
+        self.update_state(state);
     }
 
-    /// Something came through a watch.
+    /// A watch was closed in good order.
+    pub(crate) fn closed(&self) {
+        self.update(ScopeStatus::trust);
+    }
+
+    /// Something arrived through a watch.
     pub(crate) fn event(&self, version: Option<&ResourceVersion>) {
+        let mut recovered = false;
         self.update(|scope| {
             scope.counts.events += 1;
             scope.last_contact = Some(Instant::now());
+            if scope.contact == Contact::Suspect {
+                scope.trust();
+                recovered = true;
+            }
             // An event that is sent again does not move the version back.
             let older = |held: &ResourceVersion| version.is_some_and(|version| version.is_older_than(held));
             if version.is_some() && !scope.version.as_ref().is_some_and(older) {
                 scope.version = version.cloned();
             }
         });
-    }
-
-    pub(crate) fn stalled(&self) {
-        tracing::warn!(resource = %self.board.resource, scope = %self.scope, "a watch went silent past its deadline; reconnecting");
-        self.update_state(State::Stalled);
+        if recovered {
+            self.update_state(State::Live);
+        }
     }
 
     pub(crate) fn watch_list(&self, verdict: WatchListVerdict) {
-        if let WatchListVerdict::Refused(reason) = &verdict {
-            tracing::info!(resource = %self.board.resource, scope = %self.scope, %reason, "the server does not stream its initial state; lists are used from now on");
+        let mut news = None;
+        self.update(|scope| {
+            if scope.watch_list != verdict
+                && let WatchListVerdict::Refused(reason) = &verdict
+            {
+                news = Some(reason.clone());
+            }
+            scope.watch_list = verdict;
+        });
+        if let Some(reason) = news {
+            tracing::info!(
+                resource = %self.board.resource, scope = %self.scope, %reason,
+                "the server does not stream its initial state; lists are used for the next 30 minutes"
+            );
         }
-        self.update(|scope| scope.watch_list = verdict);
     }
 
     /// A request or stream failed; `state` says how things stand until the next try.
     pub(crate) fn failed(&self, error: &SourceError, state: State) {
-        tracing::warn!(resource = %self.board.resource, scope = %self.scope, %error, %state, "a list or watch failed");
         let now = Instant::now();
+        let mut changed = false;
         self.update(|scope| {
+            changed = std::mem::discriminant(&scope.state) != std::mem::discriminant(&state);
             scope.counts.errors += 1;
             let (since, count) = match &scope.last_error {
                 Some(last) if last.count > 0 => (last.since, last.count + 1),
@@ -439,16 +538,43 @@ impl Reporter {
                 count,
             });
         });
+        let due = self.admit(|limits| match changed {
+            true => limits.failed.news(now),
+            false => limits.failed.repetition(now),
+        });
+        if let Some(suppressed) = due {
+            let (state, retry_in) = (
+                state.name(),
+                state.retry_in().map(Wait).map(tracing::field::display),
+            );
+            tracing::warn!(
+                resource = %self.board.resource, scope = %self.scope, %error, state, retry_in, suppressed,
+                "a list or watch failed"
+            );
+        }
         self.update_state(state);
         if let Some(on_error) = &self.board.on_error
             && catch_unwind(AssertUnwindSafe(|| on_error(&self.scope, error))).is_err()
+            && let Some(suppressed) = self.admit(|limits| limits.handler_panicked.news(now))
         {
-            tracing::error!(resource = %self.board.resource, "the watch error handler panicked; it will be called again");
+            tracing::error!(
+                resource = %self.board.resource, suppressed,
+                "the watch error handler panicked; it will be called again"
+            );
         }
     }
 
+    fn admit(&self, ask: impl FnOnce(&mut Limits) -> Option<u64>) -> Option<u64> {
+        ask(&mut self.board.limits.lock())
+    }
+
     pub(crate) fn undecodable(&self, object: &Undecodable) {
-        tracing::warn!(resource = %self.board.resource, scope = %self.scope, %object, "received an object that cannot be used");
+        if let Some(suppressed) = self.admit(|limits| limits.undecodable.news(Instant::now())) {
+            tracing::warn!(
+                resource = %self.board.resource, scope = %self.scope, %object, suppressed,
+                "received an object that cannot be used"
+            );
+        }
         self.update(|scope| {
             scope.counts.undecodable += 1;
             if object.key.is_none() {
@@ -469,7 +595,12 @@ impl Reporter {
     }
 
     pub(crate) fn rewound(&self, from: &ResourceVersion, to: &ResourceVersion) {
-        tracing::error!(resource = %self.board.resource, scope = %self.scope, %from, %to, "the server's history went back; the cache follows it");
+        if let Some(suppressed) = self.admit(|limits| limits.rewound.news(Instant::now())) {
+            tracing::error!(
+                resource = %self.board.resource, scope = %self.scope, %from, %to, suppressed,
+                "the server's history went back; the cache follows it"
+            );
+        }
         self.update(|scope| scope.counts.rewinds += 1);
         self.board.announce();
     }

@@ -1,11 +1,15 @@
 //! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for.
 
+mod log_limit;
+
 #[cfg(feature = "__simulation")]
 pub mod simulation;
 #[cfg(not(feature = "__simulation"))]
 pub(crate) mod simulation;
 
 use tokio::sync::watch;
+
+pub(crate) use log_limit::LogLimit;
 
 /// A mutex whose guard is always handed out: a panic while it was held is the panicking code's problem, and every
 /// critical section of this crate leaves its data valid at each step.

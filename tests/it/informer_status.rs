@@ -392,3 +392,32 @@ async fn a_list_in_pages_shows_how_far_it_is() {
     assert_eq!(keys(&informer).len(), 10);
     informer.shutdown().await;
 }
+
+/// Every scope has its own place: what one reflector reports never lands in another scope.
+#[tokio::test(start_paused = true)]
+async fn each_scope_reports_for_itself() {
+    let server = ApiServer::start();
+    for namespace in ["one", "two", "three"] {
+        server
+            .create(&crate::support::item_in(namespace, "a", "1"))
+            .unwrap();
+    }
+    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        .namespaces(["one", "two", "three"])
+        .build()
+        .unwrap();
+    start(&informer).await;
+    server.create(&crate::support::item_in("two", "b", "1")).unwrap();
+    // Too early for the bookmarks of the others.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let events: Vec<(String, u64)> = informer
+        .status()
+        .scopes
+        .iter()
+        .map(|scope| (scope.scope.to_string(), scope.counts.events))
+        .collect();
+    for (scope, count) in &events {
+        assert_eq!(*count > 0, scope.contains("two"), "{events:?}");
+    }
+    informer.shutdown().await;
+}

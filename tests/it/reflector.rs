@@ -19,6 +19,7 @@ async fn lists_whatever_is_cached_then_watches_after_that_version() {
         from: ListFrom::AnyCached,
         limit: Some(500),
         continue_token: None,
+        answer_within: None,
     };
     assert_eq!(list.request, expected);
     assert!(matches!(rig.state().await, State::Listing { received: 0, .. }));
@@ -311,4 +312,30 @@ async fn a_rewind_of_the_newest_state_is_followed_and_reported() {
     assert_eq!(rig.scope().await.counts.rewinds, 1);
     watch.modify("a@31");
     assert_eq!(rig.heard().await, ["update a@20->31"]);
+}
+
+/// A version becomes part of every later request: one that no server could read again is not accepted.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_no_server_could_read_again_is_refused() {
+    for nonsense in ["x".repeat(100_000), "1\n2".to_owned()] {
+        let mut rig = Rig::listing();
+        rig.server.list().await.page(&nonsense, &["ghost@1"]);
+        assert!(matches!(rig.state().await, State::BackingOff { .. }));
+        rig.server.list().await.page("5", &["a@1"]);
+        let watch = rig.server.watch().await.open();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        watch.bookmark(&nonsense);
+        let watch = rig.server.watch().await;
+        assert_eq!(watch.to_string(), "watch after 5");
+        let watch = watch.open();
+        watch.modify(&format!("a@{nonsense}"));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        drop(watch);
+        assert_eq!(rig.server.watch().await.to_string(), "watch after 5");
+        let mut rig = Rig::watch_listing();
+        let watch = rig.server.watch().await.open();
+        watch.initial_end(&nonsense);
+        assert!(matches!(rig.state().await, State::BackingOff { .. }));
+        assert_eq!(rig.version().await, "none");
+    }
 }

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use informer_core::source::{ListFrom, ListMetadata, ListRequest, ServerStatus};
-use informer_core::{InitialState, SourceError, State};
+use informer_core::source::{ListEvent, ListFrom, ListMetadata, ListRequest, ServerStatus};
+use informer_core::{InitialState, SharedInformer, SourceError, State};
+use informer_testing::{ApiServer, Fault, Rule, WatchCache};
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::time::Instant;
 
-use super::scripted::{Rig, config, expired, metadata, settle, status, timed};
+use super::scripted::{Rig, config, expired, metadata, pod, settle, status, timed};
+use super::support::{item, keys, server_with, start};
 
 fn paging(size: u32) -> Rig {
     Rig::with(config(InitialState::List), |builder| builder.page_size(size))
@@ -23,6 +27,7 @@ async fn an_explicit_page_size_is_always_used_and_pages_are_joined() {
         from: ListFrom::AnyCached,
         limit: Some(4),
         continue_token: Some("C1".to_owned()),
+        answer_within: None,
     };
     assert_eq!(second.request, expected);
     second.page_before("10", "C2", &["e@5", "f@6", "g@7", "h@8"]);
@@ -52,6 +57,7 @@ async fn a_list_not_older_than_a_version_is_not_paged() {
         from: ListFrom::NotOlderThan("10".into()),
         limit: None,
         continue_token: None,
+        answer_within: None,
     };
     assert_eq!(list.request, expected);
 }
@@ -229,4 +235,150 @@ async fn a_list_that_gives_the_same_continue_token_twice_is_refused() {
         matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("twice")),
         "{state}"
     );
+}
+
+/// While a page arrives, what is still to come of it counts as well.
+#[tokio::test(start_paused = true)]
+async fn the_expected_total_is_right_in_the_middle_of_every_page() {
+    let mut rig = paging(250);
+    let mut named = (0..).map(|number| ListEvent::Item(pod(&format!("pod-{number}@1"))));
+    for (page, (received, expected)) in [(100, 550), (300, 550)].into_iter().enumerate() {
+        let body = rig.server.list().await.open();
+        body.send(Ok(ListEvent::Metadata(ListMetadata {
+            continue_token: Some(format!("C{page}")),
+            remaining: Some(300 - 250 * page as u64),
+            ..metadata("7")
+        })));
+        for item in named.by_ref().take(100) {
+            body.send(Ok(item));
+        }
+        match rig.state().await {
+            State::Listing {
+                received: so_far,
+                expected: total,
+            } => assert_eq!((so_far, total), (received, Some(expected)), "page {page}"),
+            other => panic!("{other}"),
+        }
+        for item in named.by_ref().take(150) {
+            body.send(Ok(item));
+        }
+    }
+}
+
+/// A continue token that is always new, with pages that bring nothing, is no list.
+#[tokio::test(start_paused = true)]
+async fn pages_that_bring_nothing_are_paced_and_bounded() {
+    for repeats in [false, true] {
+        let mut rig = paging(1);
+        rig.server.list().await.page_before("10", "C0", &["a@1"]);
+        let begun = Instant::now();
+        let mut pages = 0;
+        while matches!(rig.state().await, State::Listing { .. }) {
+            pages += 1;
+            assert!(pages <= 200, "{pages} pages without anything new");
+            let items: &[&str] = if repeats { &["a@1"] } else { &[] };
+            rig.server
+                .list()
+                .await
+                .page_before("10", &format!("C{pages}"), items);
+            settle().await;
+        }
+        assert!(pages >= 50, "some servers filter after they have cut the pages");
+        assert!(
+            begun.elapsed() >= Duration::from_millis(100) * (pages - 1),
+            "{pages} pages in {:?}",
+            begun.elapsed()
+        );
+        let state = rig.state().await;
+        assert!(
+            matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("page")),
+            "{state}"
+        );
+    }
+}
+
+/// Every page is asked for with the selectors of the first.
+#[tokio::test(start_paused = true)]
+async fn every_page_is_asked_for_with_the_same_selectors() {
+    let server = ApiServer::builder().watch_cache(WatchCache::Off).start();
+    for index in 0..6 {
+        let mut object = item(&format!("item-{index}"), "1");
+        let app = if index == 5 { "other" } else { "mine" };
+        object.metadata.labels = Some([("app".to_owned(), app.to_owned())].into());
+        server.create(&object).unwrap();
+    }
+    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        .initial_state(InitialState::List)
+        .page_size(2)
+        .labels("app=mine")
+        .fields("metadata.name!=item-4")
+        .build()
+        .unwrap();
+    start(&informer).await;
+    assert_eq!(keys(&informer).len(), 4);
+    let requests = server.requests().of("configmaps");
+    let pages = requests.lists();
+    assert!(pages.len() >= 2, "{} pages", pages.len());
+    for request in requests {
+        assert_eq!(
+            request.parameter("labelSelector"),
+            Some("app=mine"),
+            "{request:?}"
+        );
+        assert_eq!(
+            request.parameter("fieldSelector"),
+            Some("metadata.name!=item-4"),
+            "{request:?}"
+        );
+    }
+    informer.shutdown().await;
+}
+
+/// A server that needs longer than the answer deadline for its LIST is given more time, attempt by attempt.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_answered_late_is_given_more_time_at_each_attempt() {
+    for initial in [InitialState::List, InitialState::WatchList] {
+        let server = server_with(&["a"]);
+        server
+            .faults()
+            .add(Rule::new(Fault::Delay(Duration::from_secs(100))));
+        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+            .initial_state(initial)
+            .build()
+            .unwrap();
+        informer.start().unwrap();
+        informer.synced_within(Duration::from_secs(900)).await.unwrap();
+        let asked = server.requests().of("configmaps").len();
+        assert!(asked < 10, "{asked} requests, {initial:?}");
+        informer.shutdown().await;
+    }
+}
+
+/// A server must not be able to fill the memory.
+#[tokio::test(start_paused = true)]
+async fn a_state_of_more_objects_than_configured_is_refused() {
+    for initial in [InitialState::List, InitialState::WatchList] {
+        let mut config = config(initial);
+        config.max_objects = 2;
+        let mut rig = Rig::with(config, |builder| builder);
+        match initial {
+            InitialState::WatchList => {
+                let watch = rig.server.watch().await.open();
+                for pod in ["a@1", "b@2", "c@3"] {
+                    watch.add(pod);
+                }
+            }
+            _ => rig.server.list().await.page("5", &["a@1", "b@2", "c@3"]),
+        }
+        match rig.state().await {
+            State::BackingOff { error, .. } => assert_eq!(
+                error.to_string(),
+                "the list has more than 2 objects; raise `max_objects` if that is legitimate"
+            ),
+            other => panic!("{initial:?}: {other}"),
+        }
+        assert!(rig.store().await.is_empty());
+        rig.server.list().await.page("6", &["a@1", "b@2"]);
+        assert_eq!(rig.store().await.len(), 2, "{initial:?}");
+    }
 }

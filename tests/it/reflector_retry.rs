@@ -184,13 +184,13 @@ async fn very_short_watches_wait_and_relist_only_in_a_row() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_closed_in_good_order_is_resumed_at_once_without_a_relist() {
+async fn a_watch_closed_in_good_order_is_resumed_after_the_minimum_without_a_relist() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
     watch.modify("a@6");
-    tokio::time::sleep(Duration::from_secs(400)).await;
+    tokio::time::sleep(Duration::from_secs(280)).await;
     drop(watch);
     let (wait, watch) = timed(rig.server.watch()).await;
-    assert_eq!(wait, Duration::ZERO);
+    check_wait(wait, 0.1);
     assert_eq!(watch.to_string(), "watch after 6");
     assert_eq!(rig.scope().await.counts.errors, 0);
 }
@@ -260,7 +260,7 @@ async fn a_watch_timeout_meant_as_never_is_a_long_watch() {
     }
 }
 
-/// A half-open connection: the server is gone and nobody says so.
+/// A half-open connection: the server is dead and the connection is not closed.
 #[tokio::test(start_paused = true)]
 async fn a_watch_silent_past_its_timeout_and_margin_is_stalled_and_replaced() {
     let mut rig = Rig::listing();
@@ -277,14 +277,16 @@ async fn a_watch_silent_past_its_timeout_and_margin_is_stalled_and_replaced() {
     let next = rig.server.watch().await;
     let waited = opened.elapsed();
     let expected = timeout + Duration::from_secs(30);
-    assert!(
-        (expected..expected + Duration::from_millis(5)).contains(&waited),
-        "{waited:?} against {expected:?}"
-    );
+    check_wait(waited - expected, 0.8);
     assert!(matches!(rig.state().await, State::Stalled));
-    assert!(!silent.is_read(), "the silent connection is let go");
+    assert!(!silent.is_read(), "the silent connection is closed");
     assert_eq!(next.to_string(), "watch after 7");
-    let _watch = next.open();
+    let watch = next.open();
+    assert!(
+        matches!(rig.state().await, State::Stalled),
+        "nothing has arrived yet"
+    );
+    watch.bookmark("8");
     assert!(matches!(rig.state().await, State::Live));
 }
 

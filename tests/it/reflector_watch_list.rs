@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use informer_core::source::{BookmarkMark, ObjectChange, WatchEvent, WatchFrom, WatchListFrom};
+use informer_core::source::{BookmarkMark, ObjectChange, ServerStatus, WatchEvent, WatchFrom, WatchListFrom};
 use informer_core::{InitialState, SourceError, State, WatchListVerdict};
 
 use super::scripted::{Rig, config, expired, refused, settle, status, timed, too_many, undecodable};
@@ -356,4 +356,206 @@ async fn a_transform_runs_once_per_object_also_in_the_initial_stream() {
     );
     assert_eq!(calls.load(Ordering::Relaxed), 3);
     assert_eq!(rig.heard().await.len(), 3);
+}
+
+/// kubernetes#140890: events that add nothing to the state are no progress towards its end.
+#[tokio::test(start_paused = true)]
+async fn updates_do_not_keep_an_initial_stream_without_its_end_open() {
+    let mut rig = Rig::watch_listing();
+    let watch = rig.server.watch().await.open();
+    watch.add("a@1");
+    let mut version = 1;
+    let waited = loop {
+        version += 1;
+        match version % 4 {
+            0 => watch.modify(&format!("a@{version}")),
+            1 => watch.bookmark(&version.to_string()),
+            2 => watch.delete(&format!("a@{version}")),
+            _ => watch.add(&format!("a@{version}")),
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        if let Some(call) = rig.server.waiting() {
+            break call.to_string();
+        }
+        assert!(version < 10, "still waiting after {} s", 5 * version);
+    };
+    assert_eq!(waited, "list any limit 500");
+    assert!(!watch.is_read());
+}
+
+/// Ever new objects are progress, and still the phase has an end: that of the watch.
+#[tokio::test(start_paused = true)]
+async fn an_initial_stream_of_ever_new_objects_ends_with_the_watch() {
+    let mut rig = Rig::watch_listing();
+    let call = rig.server.watch().await;
+    let limit = call.request.timeout + Duration::from_secs(30);
+    let watch = call.open();
+    let begun = tokio::time::Instant::now();
+    for number in 1.. {
+        watch.add(&format!("pod-{number}@{number}"));
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        if let Some(call) = rig.server.waiting() {
+            assert_eq!(call.to_string(), "list any limit 500");
+            break;
+        }
+        assert!(
+            begun.elapsed() < limit + Duration::from_secs(30),
+            "open for {:?}",
+            begun.elapsed()
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_initial_stream_may_take_minutes() {
+    let mut rig = Rig::watch_listing();
+    let watch = rig.server.watch().await.open();
+    for number in 1..=1_000 {
+        watch.add(&format!("pod-{number}@{number}"));
+        if number % 100 == 0 {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+        }
+    }
+    watch.initial_end("1000");
+    assert_eq!(rig.heard().await.len(), 1_000);
+    assert_eq!(rig.scope().await.watch_list, WatchListVerdict::Works);
+}
+
+/// A rollout of API servers closes streams; that says nothing about a server that has completed one.
+#[tokio::test(start_paused = true)]
+async fn unfinished_streams_are_no_verdict_where_one_was_completed() {
+    let mut rig = Rig::watch_listing();
+    let watch = rig.server.watch().await.open();
+    watch.initial_end("5");
+    settle().await;
+    watch.fail(expired());
+    drop(rig.server.watch().await.open());
+    drop(rig.server.watch().await.open());
+    // This once by LIST, so that a server that cannot complete one does not keep the cache from its state.
+    rig.server.list().await.page("9", &["a@8"]);
+    assert_eq!(rig.scope().await.watch_list, WatchListVerdict::Works);
+    rig.server.watch().await.fail(expired());
+    assert_eq!(rig.server.watch().await.to_string(), "watch-list >=9");
+}
+
+/// Servers are upgraded and features switched on: no verdict holds for the life of a process.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_streams_expires() {
+    let mut rig = Rig::watch_listing();
+    rig.server.watch().await.fail(streaming_refused());
+    rig.server.list().await.page("5", &["a@1"]);
+    for (minutes, expected) in [(25, "list >=5"), (6, "watch-list >=5")] {
+        let mut left = minutes * 60;
+        while left > 0 {
+            let watch = rig.server.watch().await.open();
+            tokio::time::sleep(Duration::from_secs(200.min(left))).await;
+            left -= 200.min(left);
+            if left == 0 {
+                watch.fail(expired());
+            }
+        }
+        let call = rig.server.next_or_none().await.expect("the state is read again");
+        assert_eq!(call.to_string().trim_end_matches(" limit 500"), expected);
+        if let super::scripted::Call::List(list) = call {
+            list.page("5", &["a@1"]);
+        }
+    }
+}
+
+/// What a kube-apiserver answers that knows the parameter and has the feature switched off.
+fn streaming_refused() -> SourceError {
+    SourceError::Status {
+        status: ServerStatus {
+            code: 422,
+            reason: "Invalid".to_owned(),
+            message:
+                "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is \
+                      forbidden for watch unless the WatchList feature gate is enabled"
+                    .to_owned(),
+            ..ServerStatus::default()
+        },
+    }
+}
+
+/// A refusal of something else in the request, such as a selector, is no word about streams.
+#[tokio::test(start_paused = true)]
+async fn a_bad_selector_is_no_refusal_of_streams() {
+    for code in [400, 422] {
+        let error = SourceError::Status {
+            status: ServerStatus {
+                code,
+                reason: "BadRequest".to_owned(),
+                message: "field label not supported: spec.nodename".to_owned(),
+                ..ServerStatus::default()
+            },
+        };
+        let mut rig = Rig::watch_listing();
+        for _ in 0..3 {
+            let watch = rig.server.watch().await;
+            assert_eq!(watch.to_string(), "watch-list newest");
+            watch.fail(error.clone());
+            rig.server.list().await.fail(error.clone());
+            let scope = rig.scope().await;
+            assert_eq!(scope.watch_list, WatchListVerdict::Unknown);
+            assert!(matches!(scope.state, State::BackingOff { .. }), "{}", scope.state);
+        }
+        let watch = rig.server.watch().await.open();
+        watch.initial_end("5");
+        assert_eq!(rig.scope().await.watch_list, WatchListVerdict::Works);
+    }
+}
+
+/// A server that is well again and refuses the version it once gave out must not be asked for it for ever.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_refused_again_and_again_is_given_up() {
+    for initial in [InitialState::WatchList, InitialState::List] {
+        for code in [400, 414, 422, 431] {
+            let mut rig = Rig::with(config(initial), |builder| builder);
+            let nonsense = "99999999999999999999999";
+            let watch = match initial {
+                InitialState::WatchList => {
+                    let watch = rig.server.watch().await.open();
+                    watch.add("a@1");
+                    watch.initial_end(nonsense);
+                    settle().await;
+                    watch
+                }
+                _ => {
+                    rig.server.list().await.page(nonsense, &["a@1"]);
+                    rig.server.watch().await.open()
+                }
+            };
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            drop(watch);
+            let mut refused = 0;
+            let read = loop {
+                let call = rig.server.next_or_none().await.expect("it goes on asking");
+                let text = call.to_string();
+                match call {
+                    _ if text.contains("newest") => break call,
+                    super::scripted::Call::Watch(call) => call.fail(status(code, "")),
+                    super::scripted::Call::List(call) => call.fail(status(code, "")),
+                }
+                refused += 1;
+                assert!(refused < 12, "{initial:?}, {code}: {text} for ever");
+            };
+            match read {
+                super::scripted::Call::Watch(call) => {
+                    let watch = call.open();
+                    watch.add("b@8");
+                    watch.initial_end("9");
+                    assert_eq!(rig.store().await, ["b@8"], "{initial:?}, {code}");
+                }
+                super::scripted::Call::List(call) => {
+                    call.page("9", &["b@8"]);
+                    assert_eq!(rig.store().await, ["b@8"], "{initial:?}, {code}");
+                }
+            }
+            let verdict = rig.scope().await.watch_list;
+            assert!(
+                !matches!(verdict, WatchListVerdict::Refused(_)),
+                "{initial:?}, {code}: {verdict:?}"
+            );
+        }
+    }
 }

@@ -40,6 +40,7 @@ pub(super) async fn all_pages(
             from: ListFrom::Exactly(version.clone()),
             limit: Some(page_size),
             continue_token: token.clone(),
+            answer_within: None,
         };
         let metadata = one_page(list, request, comparison).await?;
         let answered = metadata

@@ -58,6 +58,7 @@ async fn list(config: kube::Config) -> Result<ListStream<ConfigMap>, SourceError
             from: ListFrom::MostRecent,
             limit: None,
             continue_token: None,
+            answer_within: None,
         })
         .await
 }

@@ -108,6 +108,11 @@ impl<K: Object> ReplaceBuilder<K> {
         self.unusable.insert(key, reason);
     }
 
+    /// How many objects are part of the state so far, usable or not: what a list reports as progress.
+    pub(crate) fn seen(&self) -> usize {
+        self.places.len() + self.unusable.len() + self.unreadable
+    }
+
     /// How many objects there are so far.
     pub fn len(&self) -> usize {
         self.places.len()

@@ -1,9 +1,11 @@
-//! Waits between failures: exponential, jittered, and only reset by health.
+//! Waits between requests: a minimum, and after failures exponential, jittered, and only reset by health.
 
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+
+use super::state::Health;
 
 /// How long to wait after a failure.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +19,14 @@ pub struct BackoffConfig {
     pub jitter: f64,
     /// The longest wait before jitter. Default 30 s.
     pub cap: Duration,
-    /// How long a watch must have been well for the next wait to be the first again. Default 2 minutes.
+    /// How long a watch without data, or one that ended in a relist, must have been open for the next wait to
+    /// be the first one again. A watch that brought data and can be resumed resets the waits after one
+    /// second. Default 2 minutes.
     pub reset_after: Duration,
+    /// The shortest pause between two requests that follow each other, jittered as every wait: also after a
+    /// watch that ended as watches do, and whatever the other settings are. Default 100 ms, and at least 10
+    /// ms.
+    pub minimum: Duration,
 }
 
 impl Default for BackoffConfig {
@@ -29,16 +37,18 @@ impl Default for BackoffConfig {
             jitter: 1.0,
             cap: Duration::from_secs(30),
             reset_after: Duration::from_secs(120),
+            minimum: Duration::from_millis(100),
         }
     }
 }
 
-/// The shortest wait, whatever is configured.
-const SHORTEST: Duration = Duration::from_millis(1);
+/// The shortest minimum, whatever is configured: without one a failing server would be asked as fast as it
+/// answers.
+const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The waits of one reflector.
 ///
-/// Upstream resets by the clock, even while everything fails; here only a watch that was well for `reset_after` resets.
+/// Upstream resets by the clock, even while everything fails; here only a healthy watch resets.
 #[derive(Debug)]
 pub(super) struct Backoff {
     config: BackoffConfig,
@@ -48,9 +58,9 @@ pub(super) struct Backoff {
 
 impl Backoff {
     pub(super) fn new(mut config: BackoffConfig, seed: u64) -> Self {
-        // A wait of nothing would ask a failing server without a pause.
-        config.initial = config.initial.max(SHORTEST);
-        config.cap = config.cap.max(SHORTEST);
+        config.minimum = config.minimum.max(SHORTEST);
+        config.initial = config.initial.max(config.minimum);
+        config.cap = config.cap.max(config.minimum);
         Self {
             next: config.initial,
             config,
@@ -62,21 +72,39 @@ impl Backoff {
     pub(super) fn next(&mut self) -> Duration {
         let base = self.next.min(self.config.cap);
         self.next = scale(base, self.config.factor.max(1.0)).min(self.config.cap);
+        self.jittered(base)
+    }
+
+    /// The pause between requests while nothing is wrong.
+    pub(super) fn minimum(&mut self) -> Duration {
+        self.jittered(self.config.minimum)
+    }
+
+    /// A wait that does not depend on failures, with the same floor.
+    pub(super) fn at_least_minimum(&self, wait: Duration) -> Duration {
+        wait.max(self.config.minimum)
+    }
+
+    fn jittered(&mut self, base: Duration) -> Duration {
         scale(
             base,
             1.0 + self.config.jitter.max(0.0) * self.random.random::<f64>(),
         )
     }
 
-    /// A watch was well for this long.
-    pub(super) fn healthy_for(&mut self, lived: Duration) {
-        if lived >= self.config.reset_after {
+    /// A watch ended that showed this health.
+    pub(super) fn saw(&mut self, health: Health) {
+        let is_enough = match health {
+            Health::Proven => true,
+            Health::For(time) => time >= self.config.reset_after,
+        };
+        if is_enough {
             self.next = self.config.initial;
         }
     }
 }
 
-/// A multiple of a time; the longest there is where a configured factor is out of all measure.
+/// A multiple of a time; a very long one where the configured factor is too large.
 pub(super) fn scale(time: Duration, factor: f64) -> Duration {
     Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX / 4)
 }
@@ -109,9 +137,37 @@ mod tests {
         );
         backoff.next();
         backoff.next();
-        backoff.healthy_for(Duration::from_secs(119));
+        backoff.saw(Health::For(Duration::from_secs(119)));
         assert_eq!(backoff.next(), Duration::from_millis(3_200));
-        backoff.healthy_for(Duration::from_secs(120));
+        backoff.saw(Health::For(Duration::from_secs(120)));
         assert_eq!(backoff.next(), Duration::from_millis(800));
+        backoff.next();
+        backoff.saw(Health::Proven);
+        assert_eq!(backoff.next(), Duration::from_millis(800));
+    }
+
+    #[test]
+    fn no_wait_is_shorter_than_the_minimum() {
+        let config = BackoffConfig {
+            initial: Duration::ZERO,
+            cap: Duration::ZERO,
+            jitter: 0.0,
+            ..BackoffConfig::default()
+        };
+        let minimum = Duration::from_millis(100);
+        let mut backoff = Backoff::new(config.clone(), 7);
+        assert_eq!(
+            (backoff.next(), backoff.next(), backoff.minimum()),
+            (minimum, minimum, minimum)
+        );
+        assert_eq!(backoff.at_least_minimum(Duration::ZERO), minimum);
+        let mut backoff = Backoff::new(
+            BackoffConfig {
+                minimum: Duration::ZERO,
+                ..config
+            },
+            7,
+        );
+        assert_eq!((backoff.next(), backoff.minimum()), (SHORTEST, SHORTEST));
     }
 }

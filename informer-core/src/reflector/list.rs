@@ -1,10 +1,11 @@
 //! Reading the whole state by LIST, page by page.
 
 use futures::StreamExt;
+use tokio::time::Instant;
 
 use super::state::{Coverage, ListFailure, Next, Pause, Phase};
 use super::{Reflector, Step};
-use crate::delta::{ReplaceBuilder, Rewind};
+use crate::delta::{Closed, ReplaceBuilder, Rewind};
 use crate::mutant;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
@@ -13,6 +14,11 @@ use crate::source::{ListEvent, ListFrom, ListMetadata, ListRequest, SourceError}
 /// How many objects arrive between two reports of progress.
 const REPORT_EVERY: usize = 100;
 
+/// How many pages in a row may bring no new object. Servers that filter after they have cut the pages send
+/// empty ones; one that goes on like this would be asked for ever. Such pages are paced by the minimum
+/// between requests.
+const PAGES_WITHOUT_PROGRESS: u32 = 100;
+
 impl<K: Object> Reflector<K> {
     pub(super) async fn list(&mut self, from: ListFrom) -> Step {
         self.reporter.listing(0, None);
@@ -20,22 +26,42 @@ impl<K: Object> Reflector<K> {
         let phase = Phase::List { from: from.clone() };
         let (builder, version) = match self.read_pages(&from).await {
             Ok(read) => read,
-            Err(error) => return Ok(self.memory.after_list_failure(&phase, ListFailure::Failed(error))),
+            Err(error) => return Ok(self.list_failed(&phase, ListFailure::Failed(error))),
         };
         let rewind = match self.judge(&version, matches!(from, ListFrom::MostRecent)) {
             Ok(rewind) => rewind,
-            Err(error) => return Ok(self.memory.after_list_failure(&phase, ListFailure::Older(error))),
+            Err(error) => return Ok(self.list_failed(&phase, ListFailure::Older(error))),
         };
-        let state = builder.finish(version.clone(), rewind);
-        let unreadable = state.unreadable;
-        self.queue.replace_all(state).await?;
-        self.memory.listed(version.clone(), Coverage::of(unreadable));
-        self.reporter.listed(&version, unreadable);
+        let coverage = self.replace(builder, &version, rewind).await?;
+        self.memory.advance(Instant::now());
+        self.memory.listed(version.clone(), coverage);
+        self.reporter.watch_list(self.memory.verdict());
         Ok(Next {
             phase: Phase::Watch { from: version },
             pause: Pause::None,
             report: None,
         })
+    }
+
+    pub(super) fn list_failed(&mut self, phase: &Phase, failure: ListFailure) -> Next {
+        self.memory.advance(Instant::now());
+        let next = self.memory.after_list_failure(phase, failure);
+        self.reporter.watch_list(self.memory.verdict());
+        next
+    }
+
+    /// Queues the whole state, and reports it.
+    pub(super) async fn replace(
+        &self,
+        builder: ReplaceBuilder<K>,
+        version: &ResourceVersion,
+        rewind: Rewind,
+    ) -> Result<Coverage, Closed> {
+        let state = builder.finish(version.clone(), rewind);
+        let (unreadable, unusable) = (state.unreadable, state.unusable.len());
+        self.queue.replace_all(state).await?;
+        self.reporter.listed(version, unreadable, unusable);
+        Ok(Coverage::of(unreadable))
     }
 
     /// Reads all pages. Nothing is visible to anyone until the last one is complete.
@@ -48,15 +74,19 @@ impl<K: Object> Reflector<K> {
         let mut version: Option<ResourceVersion> = None;
         let mut continue_token: Option<String> = None;
         let mut last_token: Option<String> = None;
+        let mut without_progress = 0;
         loop {
             let request = ListRequest {
                 from: from.clone(),
                 limit,
                 continue_token: continue_token.take(),
+                answer_within: self.memory.answer_within(),
             };
             let later_page = request.continue_token.is_some();
+            let before = builder.seen();
             let page = match self.read_page(request, &mut builder).await {
-                // The rest of the pages is gone. One list without pages, of the same state, cannot run into this.
+                // The rest of the pages has expired. One list without pages, of the same state, cannot run
+                // into this.
                 Err(error) if error.is_expired() && later_page && limit.is_some() => {
                     builder = self.queue.begin_replace();
                     version = None;
@@ -65,16 +95,29 @@ impl<K: Object> Reflector<K> {
                 }
                 page => page?,
             };
+            without_progress = match builder.seen() > before {
+                true => 0,
+                false => without_progress + 1,
+            };
             let page_version = page
                 .resource_version
                 .ok_or_else(|| SourceError::Protocol("a list came without its resourceVersion".to_owned()))?;
+            check_version(&page_version)?;
             version.get_or_insert(page_version);
             match page.continue_token {
                 Some(token) if last_token.as_ref() == Some(&token) => {
                     let reason = "a list came with the same continue token twice: it would never end";
                     return Err(SourceError::Protocol(reason.to_owned()));
                 }
+                Some(_) if without_progress >= PAGES_WITHOUT_PROGRESS => {
+                    return Err(SourceError::Protocol(format!(
+                        "{without_progress} pages of a list in a row brought no new object; giving up"
+                    )));
+                }
                 Some(token) => {
+                    if without_progress > 0 {
+                        tokio::time::sleep(self.backoff.minimum()).await;
+                    }
                     last_token = Some(token.clone());
                     if matches!(from, ListFrom::AnyCached) {
                         self.memory.saw_pages_of_any_cached();
@@ -92,7 +135,7 @@ impl<K: Object> Reflector<K> {
         builder: &mut ReplaceBuilder<K>,
     ) -> Result<ListMetadata, SourceError> {
         let mut page = self.source.list(request).await?;
-        let before = builder.len();
+        let before = builder.seen();
         let mut metadata: Option<ListMetadata> = None;
         while let Some(event) = page.next().await {
             match event? {
@@ -103,16 +146,29 @@ impl<K: Object> Reflector<K> {
                     builder.undecodable(&object);
                 }
             }
-            let so_far = builder.len();
+            let so_far = builder.seen();
+            self.check_size(so_far)?;
             if so_far.is_multiple_of(REPORT_EVERY) {
                 self.progress(before, so_far, metadata.as_ref());
             }
         }
-        self.progress(before, builder.len(), metadata.as_ref());
+        self.progress(before, builder.seen(), metadata.as_ref());
         metadata.ok_or_else(|| SourceError::Protocol("a list came without its metadata".to_owned()))
     }
 
-    /// Reports how many objects there are, of how many: the server says what comes after this page.
+    /// Refuses a state of more objects than configured, so that a server cannot fill the memory.
+    pub(super) fn check_size(&self, objects: usize) -> Result<(), SourceError> {
+        match objects > self.config.max_objects {
+            true => Err(SourceError::ListTooLarge {
+                limit: self.config.max_objects as u64,
+                unit: "objects",
+                setting: "max_objects",
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Reports how many objects have arrived, of how many: the server says what comes after this page.
     fn progress(&self, before: usize, so_far: usize, metadata: Option<&ListMetadata>) {
         let page = self
             .memory
@@ -125,9 +181,10 @@ impl<K: Object> Reflector<K> {
         self.reporter.listing(so_far as u64, expected);
     }
 
-    /// Whether a state of this version may take the place of what is known.
+    /// Whether a state of this version may replace what is known.
     ///
-    /// An older state is a stale replica's, unless it is the server's newest: then its history was rewound.
+    /// An older state comes from a stale replica, unless it is the server's newest: then its history was
+    /// rewound.
     pub(super) fn judge(&self, version: &ResourceVersion, newest: bool) -> Result<Rewind, SourceError> {
         let Some(last) = self.memory.last().filter(|last| version.is_older_than(last)) else {
             return Ok(Rewind::No);
@@ -142,5 +199,15 @@ impl<K: Object> Reflector<K> {
         Err(SourceError::Protocol(format!(
             "the server answered with its state at {version}, older than {last} that was already seen"
         )))
+    }
+}
+
+/// Refuses a version that could not be part of a later request.
+pub(super) fn check_version(version: &ResourceVersion) -> Result<(), SourceError> {
+    match version.is_acceptable() {
+        true => Ok(()),
+        false => Err(SourceError::Protocol(
+            "a resourceVersion is longer than 128 bytes or has characters that no version has".to_owned(),
+        )),
     }
 }

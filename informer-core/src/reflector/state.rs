@@ -1,146 +1,51 @@
 //! What to ask next: the reflector's decisions, without any asking.
 
+mod outcome;
+mod phase;
+mod streaming;
+
 use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::InitialState;
 use crate::mutant;
 use crate::resource_version::ResourceVersion;
 use crate::source::{ListFrom, SourceError, WatchListFrom, WatchListSupport};
-use crate::status::{State, WatchListVerdict};
+use crate::status::WatchListVerdict;
+
+pub(super) use outcome::{Coverage, EndReason, Health, ListFailure, Next, Pause, Trouble, WatchEnd};
+use outcome::{VERY_SHORT, is_storage_read_error};
+pub(super) use phase::Phase;
+use streaming::{Fallback, Streaming};
 
 /// How often a watch may fail to open or to last before the whole state is read again, to be safe.
 const WATCH_FAILURES: u32 = 5;
 
-/// How often a watch-list may end in good order without its bookmark before lists are used for good.
-const UNFINISHED_WATCH_LISTS: u32 = 2;
+/// How often the server may refuse requests that carry a version before the version itself is given up.
+const VERSION_REFUSALS: u32 = 3;
 
-/// A watch shorter than this is a failure, even if it was closed in good order.
-const VERY_SHORT: Duration = Duration::from_secs(1);
+/// The longest time a server is given to begin its answer, however late its last answers were.
+const LONGEST_ANSWER: Duration = Duration::from_secs(600);
 
-/// The page size where none is asked for.
+/// The page size where none is configured.
 const DEFAULT_PAGE: u32 = 500;
-
-/// The next request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Read the whole state through a watch, and go on with it.
-    WatchList { from: WatchListFrom },
-    /// Read the whole state by LIST.
-    List { from: ListFrom },
-    /// Watch for changes after a version.
-    Watch { from: ResourceVersion },
-}
-
-impl Phase {
-    /// What is asked for, and from where.
-    pub(super) const fn name(&self) -> &'static str {
-        match self {
-            Self::WatchList {
-                from: WatchListFrom::MostRecent,
-            } => "WatchList(newest)",
-            Self::WatchList { .. } => "WatchList(not older)",
-            Self::List {
-                from: ListFrom::MostRecent,
-            } => "List(newest)",
-            Self::List {
-                from: ListFrom::AnyCached,
-            } => "List(any)",
-            Self::List { .. } => "List(not older)",
-            Self::Watch { .. } => "Watch",
-        }
-    }
-}
-
-/// The next request, the wait before it, and what to report meanwhile.
-#[derive(Debug)]
-pub(super) struct Next {
-    pub(super) phase: Phase,
-    pub(super) pause: Pause,
-    pub(super) report: Option<(SourceError, Trouble)>,
-}
-
-/// How long to wait before the next request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
-    None,
-    /// One step of the backoff, and at least what the server asked for.
-    Backoff {
-        at_least: Option<Duration>,
-    },
-    /// The slow pace of a refused request.
-    Refused,
-}
-
-/// The state a failure is shown as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    BackingOff,
-    Forbidden,
-    NotFound,
-}
-
-impl Trouble {
-    pub(super) fn into_state(self, error: &SourceError, retry_in: Duration) -> State {
-        let error = error.clone();
-        match self {
-            Self::BackingOff => State::BackingOff { error, retry_in },
-            Self::Forbidden => State::Forbidden { error },
-            Self::NotFound => State::NotFound { error },
-        }
-    }
-}
-
-/// How a watch ended.
-#[derive(Debug)]
-pub(super) struct WatchEnd {
-    pub(super) reason: EndReason,
-    /// How long it was open; zero if it never was.
-    pub(super) lived: Duration,
-    /// How many events it brought.
-    pub(super) events: u64,
-}
-
-#[derive(Debug)]
-pub(super) enum EndReason {
-    /// The server closed it in good order.
-    Closed,
-    /// It could not be opened, or broke, or the server sent an error.
-    Failed(SourceError),
-    /// It was silent past its deadline.
-    Overdue,
-    /// Something was deleted and it cannot be read what: only the whole state can tell.
-    UnreadableDelete,
-    /// A bookmark was older than what was already seen: the server's history was rewound under the watch.
-    WentBack,
-    /// Somebody found the cache wrong and asked for a new list.
-    Doubted,
-}
-
-/// How a list ended that brought no state.
-#[derive(Debug)]
-pub(super) enum ListFailure {
-    /// The request or the stream failed.
-    Failed(SourceError),
-    /// The stream was closed in good order before the state was complete.
-    Unfinished,
-    /// A watch-list was silent for too long.
-    Silent(SourceError),
-    /// The server answered with a state older than one already seen.
-    Older(SourceError),
-}
 
 /// What a reflector remembers between requests.
 #[derive(Debug)]
 pub(super) struct Memory {
-    mode: InitialState,
+    /// The time of the decision at hand. The clock is an input, as everything else is.
+    now: Instant,
     /// The last ordered version seen.
     last: Option<ResourceVersion>,
     continuity: Continuity,
     coverage: Coverage,
-    verdict: WatchListVerdict,
+    streaming: Streaming,
     paging: Paging,
-    unfinished_watch_lists: u32,
     watch_failures: u32,
+    version_refusals: u32,
+    /// How long the next answer may take, where the source's own deadline was too short.
+    answer_within: Option<Duration>,
 }
 
 /// Whether the server can still answer for the last version seen.
@@ -151,25 +56,8 @@ enum Continuity {
     Lost,
 }
 
-/// Whether the last list, and all that came since, could be read in full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Coverage {
-    Whole,
-    /// It had an object whose name could not be read, so that nothing could be deleted for being absent.
-    Partial,
-}
-
-impl Coverage {
-    pub(super) fn of(unreadable: usize) -> Self {
-        if unreadable == 0 {
-            Self::Whole
-        } else {
-            Self::Partial
-        }
-    }
-}
-
-/// Whether the server pages a list of whatever it has at hand: then it has no watch cache, and pages are always worth it.
+/// Whether the server pages a list of any cached state: then it has no watch cache, and pages always make
+/// sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paging {
     WhereUseful,
@@ -177,39 +65,46 @@ enum Paging {
 }
 
 impl Memory {
-    pub(super) fn new(mode: InitialState, support: WatchListSupport) -> Self {
-        let verdict = match (mode, support) {
-            (InitialState::List, _) => WatchListVerdict::Off,
-            (_, WatchListSupport::Unsupported) => {
-                WatchListVerdict::Refused("the source does not support it".to_owned())
-            }
-            _ => WatchListVerdict::Unknown,
-        };
+    pub(super) fn new(mode: InitialState, support: WatchListSupport, now: Instant) -> Self {
         Self {
-            mode,
+            now,
             last: None,
             continuity: Continuity::Kept,
             coverage: Coverage::Whole,
-            verdict,
+            streaming: Streaming::new(mode, support),
             paging: Paging::WhereUseful,
-            unfinished_watch_lists: 0,
             watch_failures: 0,
+            version_refusals: 0,
+            answer_within: None,
         }
     }
 
-    pub(super) fn verdict(&self) -> &WatchListVerdict {
-        &self.verdict
+    /// Sets the time at which the next decisions are made.
+    pub(super) fn advance(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    pub(super) fn verdict(&self) -> WatchListVerdict {
+        self.streaming.verdict()
     }
 
     pub(super) fn last(&self) -> Option<&ResourceVersion> {
         self.last.as_ref()
     }
 
+    /// How long the next answer may take; `None` leaves it to the source.
+    pub(super) fn answer_within(&self) -> Option<Duration> {
+        self.answer_within
+    }
+
+    /// A request was answered in time.
+    pub(super) fn answered(&mut self) {
+        self.answer_within = None;
+    }
+
     /// How to read the whole state now: never older than what was seen, unless the server cannot do that.
     pub(super) fn start(&self) -> Phase {
-        let watch_list = self.mode == InitialState::WatchList
-            && matches!(self.verdict, WatchListVerdict::Unknown | WatchListVerdict::Works);
-        if watch_list {
+        if self.streaming.is_worth_trying(self.now) {
             let from = match (&self.last, self.continuity) {
                 (Some(version), Continuity::Kept) => WatchListFrom::NotOlderThan(version.clone()),
                 _ => WatchListFrom::MostRecent,
@@ -260,41 +155,43 @@ impl Memory {
         self.coverage = Coverage::Partial;
     }
 
-    /// The whole state was read.
+    /// The whole state was read by LIST.
     pub(super) fn listed(&mut self, version: ResourceVersion, coverage: Coverage) {
+        self.streaming.list_worked(self.now);
+        self.read(version, coverage);
+    }
+
+    /// The whole state was read through a watch-list.
+    pub(super) fn streamed(&mut self, version: ResourceVersion, coverage: Coverage) {
+        self.streaming.completed();
+        self.read(version, coverage);
+    }
+
+    fn read(&mut self, version: ResourceVersion, coverage: Coverage) {
         self.last = Some(version);
         self.coverage = coverage;
         self.continuity = Continuity::Kept;
-    }
-
-    /// A watch-list brought its end bookmark.
-    pub(super) fn watch_list_works(&mut self) {
-        self.verdict = WatchListVerdict::Works;
-        self.unfinished_watch_lists = 0;
+        self.version_refusals = 0;
+        self.answered();
     }
 
     /// What to do after a watch-list or a list that brought no state.
     pub(super) fn after_list_failure(&mut self, phase: &Phase, failure: ListFailure) -> Next {
         let by_watch_list = matches!(phase, Phase::WatchList { .. });
+        if !by_watch_list {
+            self.streaming.list_failed();
+        }
         match failure {
-            // It has worked before, so this is the network's silence, not the server's.
-            ListFailure::Silent(error) if self.verdict == WatchListVerdict::Works => {
-                let next = self.again(error);
-                Next {
-                    phase: self.start_list(),
-                    ..next
-                }
+            ListFailure::Silent(error) => {
+                let fallback = self.streaming.not_completed(&error.to_string(), self.now);
+                self.fall_back(fallback, error)
             }
-            ListFailure::Silent(error) => self.refuse_watch_list(error.to_string(), Some(error)),
             ListFailure::Unfinished => {
                 let error = SourceError::Protocol(
                     "the stream ended before the initial state was complete".to_owned(),
                 );
-                self.unfinished_watch_lists += 1;
-                if by_watch_list && self.unfinished_watch_lists >= UNFINISHED_WATCH_LISTS {
-                    return self.refuse_watch_list(error.to_string(), Some(error));
-                }
-                self.again(error)
+                let fallback = self.streaming.unfinished(&error.to_string(), self.now);
+                self.fall_back(fallback, error)
             }
             ListFailure::Older(error) => {
                 self.continuity = Continuity::Lost;
@@ -302,16 +199,8 @@ impl Memory {
             }
             ListFailure::Failed(error) if error.is_forbidden() || error.is_not_found() => self.refused(error),
             ListFailure::Failed(error) if error.is_expired() || error.is_too_large_version() => {
-                let asked_for_newest = matches!(
-                    phase,
-                    Phase::WatchList {
-                        from: WatchListFrom::MostRecent
-                    } | Phase::List {
-                        from: ListFrom::MostRecent
-                    }
-                );
                 self.continuity = Continuity::Lost;
-                if asked_for_newest {
+                if phase.is_of_newest() {
                     return self.again(error);
                 }
                 Next {
@@ -324,76 +213,123 @@ impl Memory {
                 self.again(error)
             }
             ListFailure::Failed(error) if by_watch_list && error.is_watch_list_refused() => {
-                self.refuse_watch_list(error.to_string(), None)
+                self.streaming.refused(&error.to_string(), self.now);
+                self.list_at_once()
+            }
+            ListFailure::Failed(error) if phase.version().is_some() && self.gives_up_version(&error) => {
+                self.again(error)
+            }
+            ListFailure::Failed(error) if by_watch_list && error.may_refuse_watch_list() => {
+                self.streaming.doubt(&error.to_string());
+                self.list_at_once()
             }
             ListFailure::Failed(error) => {
-                let next = self.again(error);
+                self.wait_longer_after(&error);
                 // The stream may be what fails, so this once the state is read by LIST; the next time may be better.
                 if by_watch_list {
-                    Next {
-                        phase: self.start_list(),
-                        ..next
-                    }
+                    self.list_after(error)
                 } else {
-                    next
+                    self.again(error)
                 }
             }
         }
     }
 
-    fn refuse_watch_list(&mut self, reason: String, report: Option<SourceError>) -> Next {
-        self.verdict = WatchListVerdict::Refused(reason);
+    fn fall_back(&self, fallback: Fallback, error: SourceError) -> Next {
+        match fallback {
+            Fallback::Stream => self.again(error),
+            Fallback::ListOnce => self.list_after(error),
+            // The list is not to blame, so it does not wait; the failure is reported nevertheless.
+            Fallback::Lists => Next {
+                report: Some((error, Trouble::BackingOff)),
+                ..self.list_at_once()
+            },
+        }
+    }
+
+    /// Read the whole state by LIST, without a wait.
+    fn list_at_once(&self) -> Next {
         Next {
             phase: self.start_list(),
             pause: Pause::None,
-            report: report.map(|error| (error, Trouble::BackingOff)),
+            report: None,
         }
+    }
+
+    /// Read the whole state by LIST, after a wait.
+    fn list_after(&self, error: SourceError) -> Next {
+        Next {
+            phase: self.start_list(),
+            ..self.again(error)
+        }
+    }
+
+    /// Grants the next request more time if the last one was not answered in time: a large list on a busy
+    /// server may take minutes, and asking again after the same short time would never succeed.
+    fn wait_longer_after(&mut self, error: &SourceError) {
+        if let Some(after) = error.answer_deadline() {
+            let longer = after.saturating_mul(2).min(LONGEST_ANSWER).max(after);
+            self.answer_within = Some(longer);
+        }
+    }
+
+    /// Counts refusals of requests that carry a version. After a few of them in a row the version is given
+    /// up: it may be invalid, or too long for the server's limits, and the server would refuse it for ever.
+    fn gives_up_version(&mut self, error: &SourceError) -> bool {
+        if !error.may_refuse_version() {
+            return false;
+        }
+        self.version_refusals += 1;
+        if self.version_refusals < VERSION_REFUSALS {
+            return false;
+        }
+        self.version_refusals = 0;
+        self.continuity = Continuity::Lost;
+        true
     }
 
     /// What to do after a watch.
     pub(super) fn after_watch(&mut self, from: ResourceVersion, end: WatchEnd) -> Next {
+        let from = self.last.clone().unwrap_or(from);
+        let resume = match self.coverage {
+            Coverage::Whole => Phase::Watch { from },
+            // What was deleted before that list, or could not be read since, is wrong in the cache; a list
+            // that can be read corrects it.
+            Coverage::Partial => self.start(),
+        };
+        if end.events > 0 {
+            self.watch_failures = 0;
+            self.version_refusals = 0;
+        }
+        let healthy = end.health() == Health::Proven;
         let WatchEnd {
             reason,
             lived,
             events,
         } = end;
-        let from = self.last.clone().unwrap_or(from);
-        let resume = match self.coverage {
-            Coverage::Whole => Phase::Watch { from },
-            // What was deleted before that list, or could not be read since, is not right in the cache; a list that can be read
-            // makes it so.
-            Coverage::Partial => self.start(),
-        };
-        if events > 0 {
-            self.watch_failures = 0;
-        }
         match reason {
-            EndReason::Closed if lived >= VERY_SHORT => {
-                self.watch_failures = 0;
-                Next {
-                    phase: resume,
-                    pause: Pause::None,
-                    report: None,
-                }
-            }
+            EndReason::Closed if lived >= VERY_SHORT => self.resume(resume),
             EndReason::Closed => {
                 let error = SourceError::Protocol(format!(
                     "a watch was closed after {lived:.1?} and {events} events"
                 ));
-                self.watch_failed(resume, error)
+                self.watch_failed(resume, error, Trouble::BackingOff)
             }
-            EndReason::Overdue => Next {
-                phase: resume,
-                pause: Pause::None,
-                report: None,
-            },
+            EndReason::Overdue { .. } if healthy => self.resume(resume),
+            EndReason::Overdue { silent_for } => {
+                let error = SourceError::Deadline {
+                    what: "events, a bookmark or the end of a watch",
+                    after: silent_for,
+                };
+                self.watch_failed(resume, error, Trouble::Stalled)
+            }
             EndReason::UnreadableDelete => {
                 let error =
                     SourceError::Protocol("an object was deleted and its name cannot be read".to_owned());
                 self.again(error)
             }
             EndReason::Doubted => {
-                // Not just any state as new as the one that is doubted: the server's own cache may be what is wrong.
+                // Not just any state as new as the one in doubt: the server's own cache may be wrong.
                 self.continuity = Continuity::Lost;
                 Next {
                     phase: self.start(),
@@ -421,14 +357,32 @@ impl Memory {
                     ..self.again(error)
                 }
             }
-            EndReason::Failed(error) => self.watch_failed(resume, error),
+            // Proxies cut connections after a while. The watch worked, so this is as good as a close.
+            EndReason::Failed(error) if healthy && error.is_disconnect() => self.resume(resume),
+            EndReason::Failed(error) if self.gives_up_version(&error) => self.again(error),
+            EndReason::Failed(error) => {
+                self.wait_longer_after(&error);
+                self.watch_failed(resume, error, Trouble::BackingOff)
+            }
+        }
+    }
+
+    /// Go on after a watch that ended as watches do.
+    fn resume(&mut self, phase: Phase) -> Next {
+        self.watch_failures = 0;
+        self.version_refusals = 0;
+        Next {
+            phase,
+            pause: Pause::Minimum,
+            report: None,
         }
     }
 
     /// Resume after a wait; if that has failed too often, read everything again.
-    fn watch_failed(&mut self, resume: Phase, error: SourceError) -> Next {
+    fn watch_failed(&mut self, resume: Phase, error: SourceError, trouble: Trouble) -> Next {
         self.watch_failures += 1;
-        let again = self.again(error);
+        let mut again = self.again(error);
+        again.report = again.report.map(|(error, _)| (error, trouble));
         if self.watch_failures >= WATCH_FAILURES {
             self.watch_failures = 0;
             return again;
@@ -463,14 +417,6 @@ impl Memory {
             report: Some((error, trouble)),
         }
     }
-}
-
-/// Whether the server could not read an object in its own storage. In a watch that is how the forced deletion of a corrupt
-/// object is told, without its name: only the whole state says which one is gone.
-fn is_storage_read_error(error: &SourceError) -> bool {
-    error
-        .status()
-        .is_some_and(|status| status.reason == "StorageReadError")
 }
 
 #[cfg(test)]

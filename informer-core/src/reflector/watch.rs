@@ -3,7 +3,9 @@
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::state::{EndReason, WatchEnd};
+use super::list::check_version;
+use super::pulse::Pulse;
+use super::state::{EndReason, Next, WatchEnd};
 use super::{Reflector, Step};
 use crate::delta::Closed;
 use crate::object::Object;
@@ -39,37 +41,36 @@ impl<K: Object> Reflector<K> {
         let request = WatchRequest {
             from: WatchFrom::After(from.clone()),
             timeout: self.watch_timeout(),
+            answer_within: self.memory.answer_within(),
         };
         let deadline = self.watch_deadline(request.timeout);
         match self.source.watch(request).await {
-            Ok(stream) => self.follow(stream, from, deadline).await,
-            Err(error) => {
-                let end = WatchEnd {
-                    reason: EndReason::Failed(error),
-                    lived: Default::default(),
-                    events: 0,
-                };
-                Ok(self.memory.after_watch(from, end))
+            Ok(stream) => {
+                self.memory.answered();
+                self.follow(stream, from, deadline).await
             }
+            Err(error) => Ok(self.watch_ended(from, WatchEnd::unopened(error))),
         }
     }
 
-    /// Applies events until the stream ends or is silent past its deadline.
+    /// Applies events until the stream ends, outlives its deadline, or misses its bookmarks.
     pub(super) async fn follow(
         &mut self,
         mut stream: WatchStream<K>,
         from: ResourceVersion,
         deadline: Instant,
     ) -> Step {
-        self.reporter.live();
+        self.reporter.opened();
         let mut order = Order::of_watch_after(&from);
         let opened = Instant::now();
+        let mut pulse = Pulse::new(opened);
         let mut events = 0;
         let reason = loop {
+            let until = pulse.deadline().map_or(deadline, |silence| silence.min(deadline));
             let next = tokio::select! {
                 biased;
                 () = self.relist.asked() => break EndReason::Doubted,
-                next = timeout_at(deadline, stream.next()) => next,
+                next = timeout_at(until, stream.next()) => next,
             };
             match next {
                 Ok(Some(Ok(event))) => {
@@ -77,31 +78,39 @@ impl<K: Object> Reflector<K> {
                     if !matches!(event, WatchEvent::Added(_)) {
                         order = Order::ByVersion;
                     }
+                    let is_bookmark = matches!(event, WatchEvent::Bookmark { .. });
                     if let Flow::End(reason) = self.apply(event, order).await? {
                         break reason;
+                    }
+                    // The time spent waiting for a full queue is not the server's silence.
+                    match is_bookmark {
+                        true => pulse.bookmark(Instant::now()),
+                        false => pulse.event(Instant::now()),
                     }
                 }
                 Ok(Some(Err(error))) => break EndReason::Failed(error),
                 Ok(None) => break EndReason::Closed,
                 Err(_) => {
-                    self.reporter.stalled();
-                    break EndReason::Overdue;
+                    let silent_for = pulse.silent_for(Instant::now());
+                    break EndReason::Overdue { silent_for };
                 }
             }
         };
-        let lived = opened.elapsed();
-        // Silence is no sign of health.
-        if !matches!(reason, EndReason::Overdue) || events > 0 {
-            self.backoff.healthy_for(lived);
+        let end = WatchEnd {
+            reason,
+            lived: opened.elapsed(),
+            events,
+        };
+        Ok(self.watch_ended(from, end))
+    }
+
+    fn watch_ended(&mut self, from: ResourceVersion, end: WatchEnd) -> Next {
+        self.backoff.saw(end.health());
+        if end.is_orderly() {
+            self.reporter.closed();
         }
-        Ok(self.memory.after_watch(
-            from,
-            WatchEnd {
-                reason,
-                lived,
-                events,
-            },
-        ))
+        self.memory.advance(Instant::now());
+        self.memory.after_watch(from, end)
     }
 
     /// Queues one event, waiting while the queue is full, and only then counts its version as seen.
@@ -124,6 +133,9 @@ impl<K: Object> Reflector<K> {
             }
             WatchEvent::Bookmark { version, .. } => {
                 if let Some(version) = &version {
+                    if let Err(error) = check_version(version) {
+                        return Ok(Flow::End(EndReason::Failed(error)));
+                    }
                     if order == Order::ByVersion
                         && self.memory.last().is_some_and(|last| version.is_older_than(last))
                     {
@@ -141,7 +153,7 @@ impl<K: Object> Reflector<K> {
                 if object.key.is_none() {
                     self.memory.missed_something();
                 }
-                let version = object.version.clone();
+                let version = object.version.clone().filter(ResourceVersion::is_acceptable);
                 self.queue.undecodable(change, object).await?;
                 version
             }

@@ -1,9 +1,10 @@
 //! Reading the whole state through a watch that sends it first, and going on with that watch.
 
 use futures::StreamExt;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
-use super::state::{Coverage, ListFailure, Phase};
+use super::list::check_version;
+use super::state::{ListFailure, Phase};
 use super::{Reflector, Step};
 use crate::delta::{ReplaceBuilder, Rewind};
 use crate::key::ObjectKey;
@@ -26,6 +27,7 @@ impl<K: Object> Reflector<K> {
         let request = WatchRequest {
             from: WatchFrom::InitialEvents(from),
             timeout: self.watch_timeout(),
+            answer_within: self.memory.answer_within(),
         };
         let deadline = self.watch_deadline(request.timeout);
 
@@ -34,7 +36,7 @@ impl<K: Object> Reflector<K> {
             Ok(stream) => stream,
             Err(error) => return Ok(self.list_failed(&phase, ListFailure::Failed(error))),
         };
-        let version = match self.read_initial(&mut stream, &mut builder).await {
+        let version = match self.read_initial(&mut stream, &mut builder, deadline).await {
             Ok(version) => version,
             Err(failure) => {
                 if mutant::is("I4") {
@@ -49,40 +51,31 @@ impl<K: Object> Reflector<K> {
             Ok(rewind) => rewind,
             Err(error) => return Ok(self.list_failed(&phase, ListFailure::Older(error))),
         };
-        let state = builder.finish(version.clone(), rewind);
-        let unreadable = state.unreadable;
-        self.queue.replace_all(state).await?;
-        self.memory.watch_list_works();
-        self.memory.listed(version.clone(), Coverage::of(unreadable));
-        self.reporter.watch_list(self.memory.verdict().clone());
-        self.reporter.listed(&version, unreadable);
+        let coverage = self.replace(builder, &version, rewind).await?;
+        self.memory.streamed(version.clone(), coverage);
+        self.reporter.watch_list(self.memory.verdict());
         self.follow(stream, version, deadline).await
     }
 
-    fn list_failed(&mut self, phase: &Phase, failure: ListFailure) -> super::state::Next {
-        let next = self.memory.after_list_failure(phase, failure);
-        self.reporter.watch_list(self.memory.verdict().clone());
-        next
-    }
-
     /// Collects the state up to its end bookmark. Changes that arrive before it are part of the state.
+    ///
+    /// The stream must make progress, and only objects that were not in it before are progress: on a busy
+    /// cluster updates never stop, and a server that forgets the bookmark would hold the informer for ever.
+    /// The deadline of the watch bounds the rest.
     async fn read_initial(
         &self,
         stream: &mut WatchStream<K>,
         builder: &mut ReplaceBuilder<K>,
+        deadline: Instant,
     ) -> Result<ResourceVersion, ListFailure> {
-        let silence = self.config.bookmark_deadline;
+        let begun = Instant::now();
+        let mut most = 0;
+        let mut until = self.next_progress(deadline);
         loop {
-            let event = match timeout(silence, stream.next()).await {
+            let event = match timeout_at(until, stream.next()).await {
                 Ok(Some(event)) => event.map_err(ListFailure::Failed)?,
                 Ok(None) => return Err(ListFailure::Unfinished),
-                Err(_) => {
-                    let what = "the end of the initial events";
-                    return Err(ListFailure::Silent(SourceError::Deadline {
-                        what,
-                        after: silence,
-                    }));
-                }
+                Err(_) => return Err(without_end(begun)),
             };
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => builder.upsert(object),
@@ -95,7 +88,8 @@ impl<K: Object> Reflector<K> {
                     version: Some(version),
                     mark: BookmarkMark::InitialEventsEnd,
                 } => {
-                    self.reporter.listing(builder.len() as u64, None);
+                    check_version(&version).map_err(ListFailure::Failed)?;
+                    self.reporter.listing(builder.seen() as u64, None);
                     return Ok(version);
                 }
                 WatchEvent::Bookmark {
@@ -122,10 +116,32 @@ impl<K: Object> Reflector<K> {
                     }
                 }
             }
-            let so_far = builder.len();
-            if so_far.is_multiple_of(REPORT_EVERY) {
-                self.reporter.listing(so_far as u64, None);
+            let so_far = builder.seen();
+            if so_far > most {
+                most = so_far;
+                until = self.next_progress(deadline);
+                self.check_size(so_far).map_err(ListFailure::Failed)?;
+                if so_far.is_multiple_of(REPORT_EVERY) {
+                    self.reporter.listing(so_far as u64, None);
+                }
+            } else if Instant::now() >= until {
+                // A stream that always has something to read never runs into the timer above.
+                return Err(without_end(begun));
             }
         }
     }
+
+    /// When an initial stream must have brought another object, at the latest.
+    fn next_progress(&self, deadline: Instant) -> Instant {
+        Instant::now()
+            .checked_add(self.config.bookmark_deadline)
+            .map_or(deadline, |until| until.min(deadline))
+    }
+}
+
+fn without_end(begun: Instant) -> ListFailure {
+    ListFailure::Silent(SourceError::Deadline {
+        what: "the end of the initial events",
+        after: begun.elapsed(),
+    })
 }

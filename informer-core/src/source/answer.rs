@@ -11,6 +11,7 @@ use kube::client::Body;
 
 use super::gzip::{Ending, Gunzip};
 use super::limits::{ERROR_BYTES, PIECE_BYTES, TURN_BYTES};
+use super::status::ANSWER;
 use super::{ServerStatus, SourceError};
 
 /// A piece of at least this size is probably followed by another one.
@@ -37,7 +38,7 @@ pub(super) async fn send(
         Err(SourceError::Status { status })
     };
     let timeout = SourceError::Deadline {
-        what: "the answer to a request",
+        what: ANSWER,
         after: deadline,
     };
     tokio::time::timeout(deadline, answer)

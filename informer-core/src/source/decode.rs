@@ -258,10 +258,12 @@ pub(super) fn decode_object<K: Object>(
         None => decoder.decode(bytes),
     };
     let reason = match catch_unwind(AssertUnwindSafe(decode)) {
-        Ok(Ok(object)) if object.meta().name.as_deref().is_some_and(|name| !name.is_empty()) => {
-            return Ok(Arc::new(object));
+        Ok(Ok(object)) if object.meta().name.as_deref().is_none_or(str::is_empty) => {
+            "it has no name".to_owned()
         }
-        Ok(Ok(_)) => "it has no name".to_owned(),
+        // A version that is absent is none; one that cannot be used must not become part of a request.
+        Ok(Ok(object)) if !has_version_or_none(&object) => "its resourceVersion is not acceptable".to_owned(),
+        Ok(Ok(object)) => return Ok(Arc::new(object)),
         Ok(Err(error)) => Printable::message(&error.reason).into_cow().into_owned(),
         Err(_) => "its decoder panicked".to_owned(),
     };
@@ -273,6 +275,11 @@ pub(super) fn decode_object<K: Object>(
         uid,
         reason,
     })
+}
+
+fn has_version_or_none<K: Object>(object: &K) -> bool {
+    let meta = object.meta();
+    meta.resource_version.as_deref().is_none_or(str::is_empty) || ResourceVersion::of(meta).is_some()
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ pub(super) fn settings<K>(of: &BodySettings<K>) -> BodySettings<Bare> {
         decoder: Arc::new(NamesOnly),
         decode_on: of.decode_on,
         max_object_bytes: of.max_object_bytes,
+        max_list_bytes: of.max_list_bytes,
         list_idle_limit: of.list_idle_limit,
     }
 }

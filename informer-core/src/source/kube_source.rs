@@ -48,6 +48,7 @@ pub(super) struct BodySettings<K> {
     pub(super) decoder: Arc<dyn Decode<K>>,
     pub(super) decode_on: DecodeOn,
     pub(super) max_object_bytes: usize,
+    pub(super) max_list_bytes: u64,
     pub(super) list_idle_limit: Duration,
 }
 
@@ -60,10 +61,15 @@ pub struct KubeSourceOptions<K> {
     /// The largest object, in bytes of its JSON, that is accepted. A larger one ends its list or watch with
     /// [`SourceError::TooLarge`]. Default: 16 MiB.
     pub max_object_bytes: usize,
-    /// How long the server may take until it begins to answer, or has sent its error. Default: 30 s.
+    /// The largest body of one list, or of one page of it, in bytes after decompression. A larger one fails
+    /// with [`SourceError::ListTooLarge`]. Default: 16 GiB, which no cluster should reach.
+    pub max_list_bytes: u64,
+    /// How long the server may take until it begins to answer, or has sent its error. An answer that comes
+    /// later is given up, and the next attempt waits twice as long, up to 10 minutes, until one succeeds.
+    /// Default: 30 s.
     pub answer_deadline: Duration,
-    /// How long a list may send nothing before it is given up. Default: 60 s. A watch has no such limit here: it may be
-    /// quiet for as long as nothing changes.
+    /// How long a list may bring neither a whole object nor a kilobyte before it is given up. Default: 60 s.
+    /// A watch has no such limit here: it may be quiet for as long as nothing changes.
     pub list_idle_limit: Duration,
     /// Where objects are decoded.
     pub decode_on: DecodeOn,
@@ -77,6 +83,7 @@ impl<K> Default for KubeSourceOptions<K> {
             list_options: ListOptions::default(),
             managed_fields: ManagedFields::default(),
             max_object_bytes: 16 * 1024 * 1024,
+            max_list_bytes: 16 * 1024 * 1024 * 1024,
             answer_deadline: Duration::from_secs(30),
             list_idle_limit: Duration::from_secs(60),
             decode_on: DecodeOn::default(),
@@ -91,6 +98,7 @@ impl<K> Clone for KubeSourceOptions<K> {
             list_options: self.list_options.clone(),
             managed_fields: self.managed_fields,
             max_object_bytes: self.max_object_bytes,
+            max_list_bytes: self.max_list_bytes,
             answer_deadline: self.answer_deadline,
             list_idle_limit: self.list_idle_limit,
             decode_on: self.decode_on,
@@ -105,6 +113,7 @@ impl<K> fmt::Debug for KubeSourceOptions<K> {
             .field("list_options", &self.list_options)
             .field("managed_fields", &self.managed_fields)
             .field("max_object_bytes", &self.max_object_bytes)
+            .field("max_list_bytes", &self.max_list_bytes)
             .field("answer_deadline", &self.answer_deadline)
             .field("list_idle_limit", &self.list_idle_limit)
             .field("decode_on", &self.decode_on)
@@ -182,9 +191,17 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
                 decoder,
                 decode_on: options.decode_on,
                 max_object_bytes: options.max_object_bytes,
+                max_list_bytes: options.max_list_bytes,
                 list_idle_limit: options.list_idle_limit,
             }),
         })
+    }
+}
+
+impl<K> KubeSource<K> {
+    /// The deadline of one answer: the configured one, or the longer one that a reflector grants.
+    fn answer_within(&self, granted: Option<Duration>) -> Duration {
+        granted.map_or(self.answer_deadline, |granted| granted.max(self.answer_deadline))
     }
 }
 
@@ -201,24 +218,27 @@ impl<K> fmt::Debug for KubeSource<K> {
 impl<K: Object> ListWatch<K> for KubeSource<K> {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
         Box::pin(async move {
+            let deadline = self.answer_within(request.answer_within);
             let request = self.endpoint.list(&request)?;
-            let reader = answer::send(&self.client, request, self.answer_deadline).await?;
+            let reader = answer::send(&self.client, request, deadline).await?;
             Ok(list_body::stream(reader, Arc::clone(&self.bodies)))
         })
     }
 
     fn list_identities(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>> {
         Box::pin(async move {
+            let deadline = self.answer_within(request.answer_within);
             let request = self.endpoint.list_as(Representation::MetadataOnly, &request)?;
-            let reader = answer::send(&self.client, request, self.answer_deadline).await?;
+            let reader = answer::send(&self.client, request, deadline).await?;
             Ok(identities::read(reader, identities::settings(&self.bodies)))
         })
     }
 
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
         Box::pin(async move {
+            let deadline = self.answer_within(request.answer_within);
             let request = self.endpoint.watch(&request)?;
-            let reader = answer::send(&self.client, request, self.answer_deadline).await?;
+            let reader = answer::send(&self.client, request, deadline).await?;
             Ok(watch_body::stream(reader, Arc::clone(&self.bodies)))
         })
     }

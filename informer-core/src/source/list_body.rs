@@ -7,12 +7,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use kube::core::TypeMeta;
+use tokio::time::Instant;
 
 use super::answer::{BodyReader, Chunk};
 use super::decode::{Decode, decode_object};
 use super::gzip::Ending;
 use super::kube_source::BodySettings;
 use super::limits::{BATCH_BYTES, BATCH_OBJECTS};
+use super::list_pace::ListPace;
 use super::splitter::{ListSplitter, Piece};
 use super::{ListEvent, ListMetadata, ListStream, SourceError};
 use crate::object::Object;
@@ -26,12 +28,14 @@ const HOLD: Duration = Duration::from_secs(1);
 
 /// Streams a page. Holds one unfinished item, one piece of the body and one batch of items.
 pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K>>) -> ListStream<K> {
+    let pace = ListPace::new(settings.max_list_bytes, settings.list_idle_limit);
     let state = Box::new(Reading {
         splitter: ListSplitter::new(settings.max_object_bytes),
         settings,
         reader,
         types: ListTypes::default(),
         batch: Batch::default(),
+        pace,
         decoded: VecDeque::new(),
         end: None,
     });
@@ -48,6 +52,7 @@ struct Reading<K> {
     splitter: ListSplitter,
     types: ListTypes,
     batch: Batch,
+    pace: ListPace,
     decoded: VecDeque<ListEvent<K>>,
     /// How the body ended. Reported after everything that came before it.
     end: Option<Result<(), SourceError>>,
@@ -124,7 +129,12 @@ impl<K: Object> Reading<K> {
         } else {
             idle_limit
         };
+        let begun = Instant::now();
         match tokio::time::timeout(limit, self.reader.next()).await {
+            Ok(Ok(Chunk::Data(bytes))) => {
+                self.pace.took(bytes.len(), begun.elapsed())?;
+                Ok(Some(Chunk::Data(bytes)))
+            }
             Ok(chunk) => chunk.map(Some),
             Err(_) if is_holding => Ok(None),
             Err(_) => Err(SourceError::Deadline {
@@ -136,7 +146,10 @@ impl<K: Object> Reading<K> {
 
     fn keep(&mut self, piece: Piece) -> Result<(), SourceError> {
         let (length, part) = match piece {
-            Piece::Item(item) => (item.len(), Part::Item(item)),
+            Piece::Item(item) => {
+                self.pace.progressed();
+                (item.len(), Part::Item(item))
+            }
             Piece::Metadata(text) => (text.len(), Part::Metadata(read_metadata(&text)?)),
             Piece::Kind(text) => return self.types.set_kind(&text),
             Piece::ApiVersion(text) => {

@@ -174,6 +174,7 @@ mod tests {
             from,
             limit,
             continue_token: token.map(str::to_owned),
+            answer_within: None,
         };
         let built = endpoint(ListOptions::default()).list(&request).unwrap();
         assert_eq!(built.uri().to_string(), expected, "{request:?}");
@@ -183,6 +184,7 @@ mod tests {
         let request = WatchRequest {
             from,
             timeout: Duration::from_millis(420_900),
+            answer_within: None,
         };
         let built = endpoint(ListOptions::default()).watch(&request).unwrap();
         assert_eq!(built.uri().to_string(), expected, "{request:?}");
@@ -269,6 +271,7 @@ mod tests {
             from: ListFrom::MostRecent,
             limit: None,
             continue_token: None,
+            answer_within: None,
         };
         assert_eq!(
             endpoint(options.clone()).list(&list).unwrap().uri().to_string(),
@@ -277,6 +280,7 @@ mod tests {
         let watch = WatchRequest {
             from: WatchFrom::After("1".into()),
             timeout: Duration::from_secs(300),
+            answer_within: None,
         };
         assert_eq!(
             endpoint(options).watch(&watch).unwrap().uri().to_string(),
@@ -345,6 +349,7 @@ mod tests {
             from: ListFrom::MostRecent,
             limit: None,
             continue_token: None,
+            answer_within: None,
         };
         let built = endpoint(ListOptions::default().labels(" ").fields(""))
             .list(&list)

@@ -14,6 +14,10 @@ use crate::printable::Printable;
 const TOO_LARGE_MESSAGE: &str = "Too large resource version";
 /// The cause that says the same to machines, since 1.20.
 const TOO_LARGE_CAUSE: &str = "ResourceVersionTooLarge";
+/// The parameters that request a streamed initial state. A kube-apiserver names them when it refuses them.
+const STREAMING_PARAMETERS: [&str; 2] = ["sendInitialEvents", "resourceVersionMatch"];
+/// What a [`SourceError::Deadline`] says was waited for, when no answer began in time.
+pub(super) const ANSWER: &str = "the answer to a request";
 /// How much of an answer that is not a `Status` is quoted.
 const QUOTED_CHARS: usize = 200;
 /// How many causes are kept. Real answers have a handful.
@@ -82,14 +86,43 @@ impl SourceError {
         self.is_code_or_reason(422, &["Invalid"])
     }
 
-    /// The server does not take `sendInitialEvents`: 422 from one that knows the parameter and has it switched off,
-    /// 400, 405, 406 or 501 from one that is not a kube-apiserver. Ask with a list instead.
+    /// The server does not take the parameters of a streamed initial state, and says so: 400 or 422 with the
+    /// name of one of them, `sendInitialEvents` or `resourceVersionMatch`, in its message or causes. Use a
+    /// list instead.
     pub fn is_watch_list_refused(&self) -> bool {
+        let Some(status) = self.status() else { return false };
+        let is_named = |text: &str| STREAMING_PARAMETERS.iter().any(|name| text.contains(name));
+        let causes = status.causes.iter();
+        (self.is_invalid() || self.is_code_or_reason(400, &["BadRequest"]))
+            && (is_named(&status.message) || causes.into_iter().any(|(_, message)| is_named(message)))
+    }
+
+    /// The server may have refused the parameters of a streamed initial state, or anything else in the
+    /// request: 400 and 422 without a parameter's name, and 405, 406 or 501, which servers other than a
+    /// kube-apiserver send. Whether a list works shows which.
+    pub(crate) fn may_refuse_watch_list(&self) -> bool {
         self.is_invalid()
             || self.is_code_or_reason(400, &["BadRequest"])
             || self.is_code_or_reason(405, &["MethodNotAllowed"])
             || self.is_code_or_reason(406, &["NotAcceptable"])
             || self.is_code_or_reason(501, &[])
+    }
+
+    /// The server may have refused the resource version of the request: it cannot parse it (400, 422), or the
+    /// request became too long by it (414, 431).
+    pub(crate) fn may_refuse_version(&self) -> bool {
+        self.is_invalid()
+            || self.is_code_or_reason(400, &["BadRequest"])
+            || self.is_code_or_reason(414, &[])
+            || self.is_code_or_reason(431, &[])
+    }
+
+    /// How long the answer to a request was waited for, if it did not come in time.
+    pub(crate) fn answer_deadline(&self) -> Option<Duration> {
+        match self {
+            Self::Deadline { what: ANSWER, after } => Some(*after),
+            _ => None,
+        }
     }
 
     /// The server failed (500).
@@ -310,6 +343,42 @@ mod tests {
                 !is(&SourceError::Connect("refused".into())),
                 "{reason} against a refused connection"
             );
+        }
+    }
+
+    #[test]
+    fn only_a_refusal_that_names_the_parameters_is_one_of_streams() {
+        for (json, is_refused, may_be) in [
+            (
+                r#"{"kind":"Status","code":422,"reason":"Invalid","message":"ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}"#,
+                true,
+                true,
+            ),
+            (
+                r#"{"kind":"Status","code":422,"details":{"causes":[{"message":"Forbidden: resourceVersionMatch is forbidden for watch"}]}}"#,
+                true,
+                true,
+            ),
+            (
+                r#"{"kind":"Status","code":400,"reason":"BadRequest","message":"field label not supported: spec.nodename"}"#,
+                false,
+                true,
+            ),
+            (
+                r#"{"kind":"Status","code":405,"message":"sendInitialEvents"}"#,
+                false,
+                true,
+            ),
+            (r#"{"kind":"Status","code":431}"#, false, false),
+            (
+                r#"{"kind":"Status","code":500,"message":"sendInitialEvents"}"#,
+                false,
+                false,
+            ),
+        ] {
+            let error = status(json);
+            assert_eq!(error.is_watch_list_refused(), is_refused, "{json}");
+            assert_eq!(error.may_refuse_watch_list(), may_be, "{json}");
         }
     }
 

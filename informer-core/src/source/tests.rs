@@ -68,6 +68,7 @@ fn whole_list() -> ListRequest {
         from: ListFrom::MostRecent,
         limit: None,
         continue_token: None,
+        answer_within: None,
     }
 }
 
@@ -75,6 +76,7 @@ fn watch_after(version: &str) -> WatchRequest {
     WatchRequest {
         from: WatchFrom::After(version.into()),
         timeout: Duration::from_secs(300),
+        answer_within: None,
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::source::ServerStatus;
+use crate::status::State;
 
 /// A memory that has seen this version, if any.
 fn memory(mode: InitialState, last: Option<&str>) -> Memory {
-    let mut memory = Memory::new(mode, WatchListSupport::Unknown);
+    let mut memory = Memory::new(mode, WatchListSupport::Unknown, Instant::now());
     if let Some(version) = last {
         memory.listed(version.into(), Coverage::Whole);
     }
@@ -88,6 +89,7 @@ fn show_phase(phase: &Phase) -> String {
 fn show(next: &Next) -> String {
     let pause = match &next.pause {
         Pause::None => "at once".to_owned(),
+        Pause::Minimum => "soon".to_owned(),
         Pause::Backoff { at_least: None } => "after a step".to_owned(),
         Pause::Backoff { at_least: Some(time) } => format!("after a step, at least {time:?}"),
         Pause::Refused => "slowly".to_owned(),
@@ -112,16 +114,16 @@ fn the_first_request_depends_on_mode_support_and_what_was_seen() {
         (List, Unknown, Some("5"), "list >=5"),
         (List, Unsupported, None, "list any"),
     ] {
-        let mut memory = Memory::new(mode, support);
+        let mut memory = Memory::new(mode, support, Instant::now());
         if let Some(version) = last {
             memory.listed(version.into(), Coverage::Whole);
         }
         let case = format!("{mode:?}, {support:?}, {last:?}");
         assert_eq!(show_phase(&memory.start()), expected, "{case}");
         let verdict_fits = match (mode, support) {
-            (List, _) => *memory.verdict() == WatchListVerdict::Off,
+            (List, _) => memory.verdict() == WatchListVerdict::Off,
             (_, Unsupported) => matches!(memory.verdict(), WatchListVerdict::Refused(_)),
-            _ => *memory.verdict() == WatchListVerdict::Unknown,
+            _ => memory.verdict() == WatchListVerdict::Unknown,
         };
         assert!(verdict_fits, "{case}: {:?}", memory.verdict());
     }
@@ -273,7 +275,7 @@ fn an_older_state_is_followed_by_the_newest_after_a_wait() {
 }
 
 #[test]
-fn a_silent_watch_list_is_refused_for_good() {
+fn a_silent_watch_list_is_refused() {
     let mut memory = memory(InitialState::WatchList, Some("5"));
     let phase = memory.start();
     let next = memory.after_list_failure(&phase, ListFailure::Silent(transport()));
@@ -283,7 +285,7 @@ fn a_silent_watch_list_is_refused_for_good() {
 }
 
 #[test]
-fn a_second_unfinished_watch_list_is_refused_for_good() {
+fn a_second_unfinished_watch_list_is_refused() {
     let mut memory = memory(InitialState::WatchList, None);
     let phase = memory.start();
     let next = memory.after_list_failure(&phase, ListFailure::Unfinished);
@@ -298,10 +300,13 @@ fn a_watch_list_that_worked_restarts_the_count_of_unfinished_ones() {
     let mut memory = memory(InitialState::WatchList, None);
     let phase = memory.start();
     memory.after_list_failure(&phase, ListFailure::Unfinished);
-    memory.watch_list_works();
-    assert_eq!(*memory.verdict(), WatchListVerdict::Works);
+    memory.streamed("5".into(), Coverage::Whole);
+    assert_eq!(memory.verdict(), WatchListVerdict::Works);
     let next = memory.after_list_failure(&phase, ListFailure::Unfinished);
-    assert_eq!(show(&next), "watch-list newest, after a step, BackingOff");
+    assert_eq!(show(&next), "watch-list >=5, after a step, BackingOff");
+    let next = memory.after_list_failure(&phase, ListFailure::Unfinished);
+    assert_eq!(show(&next), "list >=5, after a step, BackingOff");
+    assert_eq!(memory.verdict(), WatchListVerdict::Works);
 }
 
 fn end(reason: EndReason, lived: u64, events: u64) -> WatchEnd {
@@ -324,11 +329,16 @@ fn check_watch_end(end: WatchEnd, expected: &str) {
 fn after_a_watch() {
     use EndReason::{Closed, Doubted, Failed, Overdue, UnreadableDelete};
     let check = check_watch_end;
-    check(end(Closed, 300, 4), "watch after 8, at once, silent");
-    check(end(Closed, 1, 0), "watch after 8, at once, silent");
+    let overdue = |silent| Overdue {
+        silent_for: Duration::from_secs(silent),
+    };
+    check(end(Closed, 300, 4), "watch after 8, soon, silent");
+    check(end(Closed, 1, 0), "watch after 8, soon, silent");
     check(end(Closed, 0, 0), "watch after 8, after a step, BackingOff");
     check(end(Closed, 0, 4), "watch after 8, after a step, BackingOff");
-    check(end(Overdue, 600, 0), "watch after 8, at once, silent");
+    check(end(overdue(600), 600, 0), "watch after 8, after a step, Stalled");
+    check(end(overdue(200), 600, 4), "watch after 8, after a step, Stalled");
+    check(end(overdue(179), 600, 4), "watch after 8, soon, silent");
     check(end(UnreadableDelete, 60, 1), "list >=8, after a step, BackingOff");
     check(end(Doubted, 60, 1), "list newest, at once, silent");
     check(end(Failed(answer(403)), 0, 0), "list >=8, slowly, Forbidden");
@@ -357,8 +367,17 @@ fn after_a_watch() {
         end(Failed(answer(500)), 0, 0),
         "watch after 8, after a step, BackingOff",
     );
+    check(end(Failed(transport()), 60, 3), "watch after 8, soon, silent");
     check(
-        end(Failed(transport()), 60, 3),
+        end(Failed(transport()), 60, 0),
+        "watch after 8, after a step, BackingOff",
+    );
+    check(
+        end(Failed(transport()), 0, 3),
+        "watch after 8, after a step, BackingOff",
+    );
+    check(
+        end(Failed(answer(500)), 60, 3),
         "watch after 8, after a step, BackingOff",
     );
     check(
@@ -408,6 +427,11 @@ fn every_fifth_failure_in_a_row_reads_everything_again() {
         (0, 0),
     ];
     assert_eq!(relists(InitialState::List, &with_an_event, failed), [8]);
+    // Silent watches count as failures do.
+    let overdue = || EndReason::Overdue {
+        silent_for: Duration::from_secs(400),
+    };
+    assert_eq!(relists(InitialState::List, &[(0, 400); 11], overdue), [4, 9]);
     // A server that nobody can reach, or that asks for fewer requests, is not helped by a list.
     assert!(relists(InitialState::List, &[(0, 0); 20], || EndReason::Failed(connect())).is_empty());
     assert!(
@@ -437,6 +461,10 @@ fn troubles_become_the_states_users_see() {
     let state = Trouble::BackingOff.into_state(&error, wait);
     assert!(matches!(state, State::BackingOff { retry_in, .. } if retry_in == wait));
     assert!(matches!(
+        Trouble::Stalled.into_state(&error, wait),
+        State::Stalled
+    ));
+    assert!(matches!(
         Trouble::Forbidden.into_state(&error, wait),
         State::Forbidden { .. }
     ));
@@ -449,7 +477,7 @@ fn troubles_become_the_states_users_see() {
 #[test]
 fn a_silent_watch_list_that_has_worked_before_is_no_verdict() {
     let mut memory = memory(InitialState::WatchList, Some("5"));
-    memory.watch_list_works();
+    memory.streamed("5".into(), Coverage::Whole);
     let phase = Phase::WatchList {
         from: WatchListFrom::NotOlderThan("5".into()),
     };
@@ -459,5 +487,164 @@ fn a_silent_watch_list_that_has_worked_before_is_no_verdict() {
     };
     assert_eq!(next.phase, expected, "this once by LIST");
     assert!(matches!(next.pause, Pause::Backoff { .. }));
-    assert_eq!(memory.verdict(), &WatchListVerdict::Works);
+    assert_eq!(memory.verdict(), WatchListVerdict::Works);
+}
+
+fn seconds(number: u64) -> Duration {
+    Duration::from_secs(number)
+}
+
+#[test]
+fn only_data_and_a_way_to_go_on_prove_health() {
+    use EndReason::{Closed, Failed, Overdue, UnreadableDelete, WentBack};
+    let overdue = |silent| Overdue {
+        silent_for: seconds(silent),
+    };
+    for (end, expected) in [
+        (end(Closed, 60, 1), Health::Proven),
+        (end(Closed, 0, 1), Health::For(seconds(0))),
+        (end(Closed, 60, 0), Health::For(seconds(60))),
+        (end(Failed(transport()), 60, 1), Health::Proven),
+        (end(Failed(transport()), 60, 0), Health::For(seconds(60))),
+        (end(Failed(answer(500)), 60, 1), Health::Proven),
+        (end(Failed(retry_after(1)), 60, 1), Health::Proven),
+        (end(Failed(answer(410)), 60, 1), Health::For(seconds(60))),
+        (end(Failed(answer(403)), 60, 1), Health::For(seconds(60))),
+        (end(Failed(too_large()), 60, 1), Health::For(seconds(60))),
+        (end(UnreadableDelete, 60, 1), Health::For(seconds(60))),
+        (end(WentBack, 60, 1), Health::For(seconds(60))),
+        (end(overdue(20), 600, 1), Health::Proven),
+        (end(overdue(200), 600, 1), Health::For(seconds(400))),
+        (end(overdue(600), 600, 0), Health::For(seconds(0))),
+    ] {
+        assert_eq!(end.health(), expected, "{end:?}");
+    }
+}
+
+fn no_answer(after: u64) -> SourceError {
+    SourceError::Deadline {
+        what: "the answer to a request",
+        after: seconds(after),
+    }
+}
+
+#[test]
+fn each_late_answer_is_given_twice_the_time_up_to_ten_minutes() {
+    let mut memory = memory(InitialState::List, None);
+    assert_eq!(memory.answer_within(), None);
+    for (after, granted) in [
+        (30, 60),
+        (60, 120),
+        (120, 240),
+        (400, 600),
+        (600, 600),
+        (900, 900),
+    ] {
+        let phase = memory.start();
+        let next = memory.after_list_failure(&phase, ListFailure::Failed(no_answer(after)));
+        assert_eq!(show(&next), "list any, after a step, BackingOff");
+        assert_eq!(memory.answer_within(), Some(seconds(granted)), "after {after} s");
+    }
+    memory.listed("5".into(), Coverage::Whole);
+    assert_eq!(memory.answer_within(), None);
+    memory.after_watch("5".into(), WatchEnd::unopened(no_answer(30)));
+    assert_eq!(memory.answer_within(), Some(seconds(60)));
+    memory.answered();
+    assert_eq!(memory.answer_within(), None);
+    // Other silences have their own limits.
+    let idle = SourceError::Deadline {
+        what: "the next part of a list",
+        after: seconds(60),
+    };
+    memory.after_list_failure(&ANY, ListFailure::Failed(idle));
+    assert_eq!(memory.answer_within(), None);
+}
+
+const ANY: Phase = Phase::List {
+    from: ListFrom::AnyCached,
+};
+
+#[test]
+fn a_version_that_is_refused_three_times_is_given_up() {
+    for code in [400, 414, 422, 431] {
+        let mut memory = memory(InitialState::List, Some("5"));
+        for expected in [
+            "watch after 5, after a step, BackingOff",
+            "watch after 5, after a step, BackingOff",
+            "list newest, after a step, BackingOff",
+        ] {
+            let next = memory.after_watch("5".into(), WatchEnd::unopened(answer(code)));
+            assert_eq!(show(&next), expected, "{code}");
+        }
+        memory.listed("6".into(), Coverage::Whole);
+        for expected in ["list >=6", "list >=6", "list newest"] {
+            let phase = memory.start();
+            let next = memory.after_list_failure(&phase, ListFailure::Failed(answer(code)));
+            assert_eq!(show_phase(&next.phase), expected, "{code}");
+        }
+    }
+}
+
+#[test]
+fn data_in_between_restarts_the_count_of_refused_versions() {
+    let mut memory = memory(InitialState::List, Some("5"));
+    for _ in 0..3 {
+        for _ in 0..2 {
+            let next = memory.after_watch("5".into(), WatchEnd::unopened(answer(400)));
+            assert_eq!(show_phase(&next.phase), "watch after 5");
+        }
+        memory.after_watch("5".into(), end(EndReason::Closed, 60, 1));
+    }
+}
+
+#[test]
+fn only_a_list_that_works_turns_an_unclear_refusal_into_a_verdict() {
+    for code in [400, 405, 406, 422, 501] {
+        let mut memory = memory(InitialState::WatchList, None);
+        let phase = memory.start();
+        let next = memory.after_list_failure(&phase, ListFailure::Failed(answer(code)));
+        assert_eq!(show(&next), "list any, at once, silent", "{code}");
+        assert_eq!(memory.verdict(), WatchListVerdict::Unknown, "{code}");
+        let again = memory.after_list_failure(&next.phase, ListFailure::Failed(answer(code)));
+        assert_eq!(
+            show(&again),
+            "watch-list newest, after a step, BackingOff",
+            "{code}: it was not the stream"
+        );
+        let next = memory.after_list_failure(&again.phase, ListFailure::Failed(answer(code)));
+        assert_eq!(show_phase(&next.phase), "list any", "{code}");
+        memory.listed("5".into(), Coverage::Whole);
+        assert!(
+            matches!(memory.verdict(), WatchListVerdict::Refused(_)),
+            "{code}: it was the stream"
+        );
+    }
+}
+
+#[test]
+fn a_refusal_that_names_the_parameters_is_a_verdict_at_once() {
+    for message in [
+        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+        "resourceVersionMatch is forbidden for watch",
+    ] {
+        let mut memory = memory(InitialState::WatchList, Some("5"));
+        let error = SourceError::Status {
+            status: ServerStatus {
+                code: 422,
+                message: message.to_owned(),
+                ..ServerStatus::default()
+            },
+        };
+        let phase = memory.start();
+        let next = memory.after_list_failure(&phase, ListFailure::Failed(error));
+        assert_eq!(show(&next), "list >=5, at once, silent");
+        assert!(matches!(memory.verdict(), WatchListVerdict::Refused(_)));
+        assert_eq!(show_phase(&memory.start()), "list >=5");
+        memory.advance(Instant::now() + seconds(31 * 60));
+        assert_eq!(
+            show_phase(&memory.start()),
+            "watch-list >=5",
+            "the verdict expires"
+        );
+    }
 }

@@ -165,12 +165,69 @@ async fn items_of_a_list_that_stalls_are_held_back_for_a_moment_only() {
 async fn a_slow_list_that_moves_is_not_given_up() {
     let answer = |_| {
         let slowly = futures::stream::iter(LIST.as_bytes().chunks(10)).then(|piece| async move {
-            tokio::time::sleep(Duration::from_secs(50)).await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
             Ok(Frame::data(Bytes::from_static(piece)))
         });
         Response::new(StreamBody::new(slowly.boxed()))
     };
     assert_eq!(tell_list(&source(client(answer), inline())).await, TOLD);
+}
+
+/// One byte now and then keeps a connection busy and brings nothing.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_trickles_is_given_up_after_the_idle_limit() {
+    let answer = |_| {
+        let trickle = futures::stream::repeat(b" ").then(|blank| async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok(Frame::data(Bytes::from_static(blank)))
+        });
+        let first = futures::stream::iter([Ok(Frame::data(Bytes::from_static(&LIST.as_bytes()[..150])))]);
+        Response::new(StreamBody::new(first.chain(trickle).boxed()))
+    };
+    let began = tokio::time::Instant::now();
+    let told = tell_list(&source(client(answer), inline())).await;
+    assert!(
+        told.last()
+            .unwrap()
+            .contains("the next object or kilobyte of a list"),
+        "{told:?}"
+    );
+    assert!(
+        (60..70).contains(&began.elapsed().as_secs()),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+/// A reader that takes its time is not a server that does.
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_nobody_reads_is_not_counted_as_a_trickle() {
+    let answer = |_| Response::new(body(pieces(LIST.as_bytes(), 10)));
+    let source = source(client(answer), inline());
+    let mut stream = source.list(whole_list()).await.unwrap();
+    let mut events = 0;
+    while let Some(event) = stream.next().await {
+        event.unwrap();
+        events += 1;
+        tokio::time::sleep(Duration::from_secs(300)).await;
+    }
+    assert_eq!(events, TOLD.len());
+}
+
+#[tokio::test]
+async fn a_list_larger_than_the_limit_is_an_error_that_names_the_setting() {
+    let options = KubeSourceOptions {
+        max_list_bytes: 200,
+        ..inline()
+    };
+    let answer = |_| Response::new(body(pieces(LIST.as_bytes(), 16)));
+    let told = tell_list(&source(client(answer), options)).await;
+    assert!(
+        told.last()
+            .unwrap()
+            .contains("more than 200 bytes; raise `max_list_bytes`"),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
