@@ -191,13 +191,10 @@ impl<K: Object> Buffer<K> {
         })
     }
 
-    pub(super) fn clear(&mut self) {
-        self.exact = VecDeque::new();
-        self.marks = 0;
-        self.news = 0;
-        self.resyncs = HashSet::new();
-        self.folded = BTreeMap::new();
-        self.places = HashMap::new();
+    /// Empties the buffer and returns what it held.
+    pub(super) fn take_all(&mut self) -> Self {
+        let empty = Self::new(self.limit, self.overflow);
+        std::mem::replace(self, empty)
     }
 
     /// Notes that a resync of an object waits; `false` if one does already.
