@@ -53,8 +53,8 @@ pub(crate) struct Listener<K> {
     /// Rung when the handler comes into sync, or never will.
     bell: Bell,
     mailbox: Mailbox<K>,
-    /// The processor's plan writes it. It is kept here, and not in a table of the processor, so that it ends with the listener
-    /// and is read without the processor's lock.
+    /// The processor's plan writes it. It is kept here, and not in a table of the processor, so that it ends
+    /// with the listener and is read without the processor's lock.
     schedule: Mutex<Schedule>,
     synced: Latch,
     /// Set when the handler has returned from its last call.
@@ -65,8 +65,8 @@ pub(crate) struct Listener<K> {
 #[derive(Default)]
 struct Progress {
     run: Run,
-    /// When the present call began. Only a task makes calls: a reader between two polls of its stream is not busy, because
-    /// nothing waits for it, and it may never poll again.
+    /// When the present call began. Only a task makes calls: a reader between two polls of its stream is not
+    /// busy, because nothing waits for it, and it may never poll again.
     busy_since: Option<Instant>,
     panics: u64,
     last_panic: Option<String>,
@@ -83,8 +83,9 @@ enum Run {
 }
 
 thread_local! {
-    /// The handler whose code this thread is running (its address, 0 for none), so that removing it from inside does not wait
-    /// for itself. An address is unique enough: the listener is alive as long as its code runs.
+    /// The handler whose code this thread is running (its address, 0 for none), so that removing it from
+    /// inside does not wait for itself. An address is unique enough: the listener is alive as long as its
+    /// code runs.
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -110,13 +111,12 @@ impl<K: Object> Listener<K> {
     /// Appends events under one lock. Never waits for the handler.
     pub(super) fn push_all(&self, events: impl Iterator<Item = Event<K>>) {
         if self.mailbox.push_all(events) == Pushed::Overflowed {
-            // A disconnected handler will never be in sync: those that wait for it must look again.
-            self.bell.ring();
+            self.inbox_ended();
         }
     }
 
-    /// Appends the mark after the last event of the initial state. The handler is in sync when its task takes the mark, which is
-    /// after the handler has returned from the event before it (I9).
+    /// Appends the mark after the last event of the initial state. The handler is in sync when its task takes
+    /// the mark, which is after the handler has returned from the event before it (I9).
     pub(super) fn mark_initial_end(&self) {
         if mutant::is("I9") {
             self.synced.set();
@@ -126,19 +126,27 @@ impl<K: Object> Listener<K> {
 
     pub(super) fn stop(&self) {
         self.mailbox.end(HandlerState::Stopped);
+        self.inbox_ended();
+    }
+
+    /// The inbox has ended: wakes those that wait for the handler's sync or for its last call.
+    fn inbox_ended(&self) -> Run {
         self.bell.ring();
-        if self.progress.lock().run == Run::NotYet {
-            // No task serves the handler, and one that begins now finds the inbox ended: it will never be called.
+        let run = self.progress.lock().run;
+        // A task that runs may be inside a call, and reports its end itself. One that begins later finds the inbox
+        // ended and calls nothing. A reader is never inside a call, and may hold its stream for ever.
+        if run != Run::Running || self.served == Served::ByReader {
             self.ended.set();
         }
+        run
     }
 
     pub(super) fn is_active(&self) -> bool {
         self.mailbox.state() == HandlerState::Active
     }
 
-    /// Whether a handler has not come through the initial state, and was not removed. One that was disconnected counts: its
-    /// owner waits for a sync that will not come, and must learn why.
+    /// Whether a handler has not come through the initial state, and was not removed. One that was
+    /// disconnected counts: its owner waits for a sync that will not come, and must learn why.
     pub(super) fn is_missing(&self) -> bool {
         self.served == Served::ByTask && !self.is_removed() && !self.synced.is_set()
     }
@@ -196,9 +204,11 @@ impl<K: Object> Listener<K> {
         Serving(self.clone())
     }
 
-    /// Runs handler code, so that [`Registration::remove`](super::Registration::remove) inside it does not wait for itself.
+    /// Runs handler code, so that [`Registration::remove`](super::Registration::remove) inside it does not
+    /// wait for itself.
     pub(super) fn inside<T>(&self, call: impl FnOnce() -> T) -> T {
-        // Restored and not cleared, also by a panic: a handler may drive another one inside its own call, on this thread.
+        // Restored and not cleared, also by a panic: a handler may drive another one inside its own call, on
+        // this thread.
         struct Restore(usize);
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -244,8 +254,8 @@ impl<K> Drop for Serving<K> {
     fn drop(&mut self) {
         let mut progress = self.0.progress.lock();
         progress.run = Run::Ended;
-        // A task that was dropped inside a call (its runtime ended) never returns from it. Without this the listener would stay
-        // busy, and a busy listener is never forgotten.
+        // A task that was dropped inside a call (its runtime ended) never returns from it. Without this the
+        // listener would stay busy, and a busy listener is never forgotten.
         progress.busy_since = None;
         drop(progress);
         self.0.ended.set();
@@ -266,16 +276,14 @@ impl<K: Object> Control for Listener<K> {
     }
 
     fn remove(&self) -> Removing {
-        // The inbox first: a task that begins to run between the two steps finds it ended, so no call starts after this one.
+        // The inbox first: a task that begins to run between the two steps finds it ended, so no call starts
+        // after this one.
         self.mailbox.end(HandlerState::Removed);
-        self.bell.ring();
-        match self.progress.lock().run {
+        match self.inbox_ended() {
+            Run::Running if self.served == Served::ByReader => Removing::NotServed,
             Run::Running if INSIDE.get() == self.identity() => Removing::Inside,
             Run::Running => Removing::Running,
-            Run::NotYet | Run::Ended => {
-                self.ended.set();
-                Removing::NotServed
-            }
+            Run::NotYet | Run::Ended => Removing::NotServed,
         }
     }
 }

@@ -51,7 +51,8 @@ pub struct HandlerStatus {
     pub mode: BufferMode,
     /// Whether it has received the whole initial state.
     pub synced: bool,
-    /// How long it has been inside its present call. Always `None` for a stream: its reader decides when to read on.
+    /// How long it has been inside its present call. Always `None` for a stream: its reader decides when to
+    /// read on.
     pub busy_for: Option<Duration>,
     /// How often it receives every object again; `None` if never.
     pub resync: Option<Duration>,
@@ -90,12 +91,12 @@ pub(super) enum Removing {
     Running,
     /// This is the handler's own code: waiting for it to return would never end.
     Inside,
-    /// No task serves it, and none ever will.
+    /// No task serves it: it is a stream, or its informer never started, or has stopped.
     NotServed,
 }
 
-/// A registered handler. Dropping it does not unregister: the handler stays until it is [removed](Self::remove) or its informer
-/// stops.
+/// A registered handler. Dropping it does not unregister: the handler stays until it is
+/// [removed](Self::remove) or its informer stops.
 #[derive(Clone)]
 pub struct Registration(Arc<dyn Control>);
 
@@ -109,7 +110,8 @@ impl Registration {
         self.0.synced().is_set()
     }
 
-    /// Waits until the handler has returned from its calls for the whole initial state. Any number of tasks may wait.
+    /// Waits until the handler has returned from its calls for the whole initial state. Any number of tasks
+    /// may wait.
     pub async fn synced(&self) -> Result<(), ListenerEnded> {
         tokio::select! {
             biased;
@@ -128,8 +130,9 @@ impl Registration {
         self.0.status()
     }
 
-    /// Removes the handler. It takes effect at this call, awaited or not: no further event reaches the handler. Awaited, it
-    /// returns once the handler has returned from the call it may be in; from inside that very call it returns at once.
+    /// Removes the handler. It takes effect at this call, awaited or not: no further event reaches the
+    /// handler. Awaited, it returns once the handler has returned from the call it may be in; from inside
+    /// that very call it returns at once.
     ///
     /// Removing twice, or after the informer stopped, does nothing.
     pub fn remove(&self) -> Removal {

@@ -295,3 +295,29 @@ fn a_registration_shows_the_resync_period_in_force() {
     let never = HandlerOptions::default().resync(None);
     assert_eq!(period(&stage.add(&never, Served::ByTask)), None);
 }
+
+/// Nothing tells when a reader will poll again, so no wait may depend on it.
+#[test]
+fn waits_for_a_stream_that_ended_return_while_its_reader_holds_it() {
+    let mut stage = Stage::new(None);
+    stage.commit("a");
+    let disconnect = HandlerOptions::default()
+        .buffer(1)
+        .on_overflow(Overflow::Disconnect);
+    let ends: [(fn(&mut Stage, &Registration), ListenerEnded); 3] = [
+        (|_, stream| drop(stream.remove()), ListenerEnded::Removed),
+        (
+            |stage, _| drop(stage.publish(&["b", "c"].map(str::to_owned))),
+            ListenerEnded::Disconnected,
+        ),
+        (|stage, _| stage.processor.stop(), ListenerEnded::Stopped),
+    ];
+    for (end, expected) in ends {
+        let stream = EventStream::new(stage.add(&disconnect, Served::ByReader));
+        let registration = stream.registration().clone();
+        assert_eq!(registration.synced().now_or_never(), None);
+        end(&mut stage, &registration);
+        assert_eq!(registration.synced().now_or_never(), Some(Err(expected)));
+        assert!(registration.remove().now_or_never().is_some(), "{expected:?}");
+    }
+}
