@@ -34,8 +34,8 @@ pub use stream::EventStream;
 
 /// The handlers of one informer.
 ///
-/// Its lock is for the list of handlers. It is held while a commit becomes visible, but not while the commit's events are
-/// delivered: nobody waits for it longer than a walk over the handlers takes.
+/// Its lock is for the list of handlers. It is held while a commit becomes visible, but not while the
+/// commit's events are delivered: nobody waits for it longer than a walk over the handlers takes.
 pub(crate) struct Processor<K> {
     inner: Mutex<Inner<K>>,
     next_id: AtomicU64,
@@ -52,8 +52,8 @@ struct Inner<K> {
 }
 
 impl<K: Object> Inner<K> {
-    /// Forgets listeners that were removed. One that is still inside its last call is kept until it has returned, so that a
-    /// shutdown can name it.
+    /// Forgets listeners that were removed. One that is still inside its last call is kept until it has
+    /// returned, so that a shutdown can name it.
     fn sweep(&mut self) {
         self.listeners
             .retain(|listener| !listener.is_removed() || listener.is_busy());
@@ -74,8 +74,8 @@ impl<K: Object> Processor<K> {
         }
     }
 
-    /// Adds a listener; `None` if nothing more will be delivered. `snapshot` is called while no commit can become visible, so that
-    /// the listener receives exactly the events that are not part of that snapshot.
+    /// Adds a listener; `None` if nothing more will be delivered. `snapshot` is called while no commit can
+    /// become visible, so that the listener receives exactly the events that are not part of that snapshot.
     pub(crate) fn add(
         &self,
         name: String,
@@ -127,7 +127,8 @@ impl<K: Object> Processor<K> {
         listener
     }
 
-    /// Keeps handlers from being added while a commit becomes visible, and fixes who receives its events: see [`Publication`].
+    /// Keeps handlers from being added while a commit becomes visible, and fixes who receives its events: see
+    /// [`Publication`].
     pub(crate) fn publication(&self) -> Publication<'_, K> {
         Publication::new(self.inner.lock(), &self.bell)
     }
@@ -172,8 +173,8 @@ impl<K: Object> Processor<K> {
             .collect()
     }
 
-    /// The handlers that have not returned from the whole initial state. A stream is not among them: its reader decides when to
-    /// read on.
+    /// The handlers that have not returned from the whole initial state. A stream is not among them: its
+    /// reader decides when to read on.
     pub(crate) fn missing(&self) -> Vec<(String, HandlerState)> {
         self.listeners()
             .iter()
@@ -196,7 +197,8 @@ impl<K: Object> Processor<K> {
         }
     }
 
-    /// The names of the handlers that are inside a call right now. A stream never is: a shutdown does not wait for its reader.
+    /// The names of the handlers that are inside a call right now. A stream never is: a shutdown does not
+    /// wait for its reader.
     pub(crate) fn busy(&self) -> Vec<String> {
         self.listeners()
             .iter()

@@ -1,5 +1,5 @@
-//! What the integration tests in `main.rs` know as `tokio`: tokio itself, with an attribute `test` that the watchdog knows of. It also
-//! carries what must not compile, as documentation tests.
+//! What the integration tests in `main.rs` know as `tokio`: tokio itself, with an attribute `test` that the
+//! watchdog knows of. It also carries what must not compile, as documentation tests.
 
 #[cfg(doctest)]
 mod immutability;

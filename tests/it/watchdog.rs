@@ -1,4 +1,5 @@
-//! Ends the process when a test hangs, and names the test: a wake-up that never comes must fail, and not stop CI for hours.
+//! Ends the process when a test hangs, and names the test: a wake-up that never comes must fail, and not stop
+//! CI for hours.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -35,14 +36,16 @@ pub fn watch() -> Watched {
         thread::spawn(look_out);
     });
     let test = thread::current();
-    // The harness names the thread after the test, except with `--test-threads=1`, where it prints the name before the test.
+    // The harness names the thread after the test, except with `--test-threads=1`, where it prints the name
+    // before the test.
     let name = test.name().unwrap_or("(no name)").to_owned();
     let since = Instant::now();
     tests().insert(test.id(), Running { name, since });
     Watched(test.id())
 }
 
-/// The test on this thread has done one of many steps: its time begins anew. For tests that run as long as they are asked to.
+/// The test on this thread has done one of many steps: its time begins anew. For tests that run as long as
+/// they are asked to.
 pub fn progress() {
     if let Some(test) = tests().get_mut(&thread::current().id()) {
         test.since = Instant::now();

@@ -10,11 +10,12 @@ use super::Closed;
 use crate::key::ObjectKey;
 use crate::sync::Mutex;
 
-/// A queue that hands out each key once, in the order in which it was (last) put in line, with its newest object.
+/// A queue that hands out each key once, in the order in which it was (last) put in line, with its newest
+/// object.
 ///
-/// Upstream's plain FIFO: a deletion just takes the key out of the line, and a key added again after it was handed out
-/// goes to the back. For consumers that want the current state and not every change. Its size is bounded by the number of keys.
-/// Clones share one queue; any number of tasks may pop.
+/// Upstream's plain FIFO: a deletion just takes the key out of the line, and a key added again after it was
+/// handed out goes to the back. For consumers that want the current state and not every change. Its size is
+/// bounded by the number of keys. Clones share one queue; any number of tasks may pop.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -143,8 +144,8 @@ impl<K> Fifo<K> {
 
     /// Puts every object that waits in line, if it is not.
     ///
-    /// As upstream's `Resync` this changes nothing, because every operation leaves each waiting object in line: it keeps the
-    /// order, and a key that was handed out does not come back.
+    /// As upstream's `Resync` this changes nothing, because every operation leaves each waiting object in
+    /// line: it keeps the order, and a key that was handed out does not come back.
     pub fn resync(&self) {
         let mut state = self.state.lock();
         debug_assert_eq!(

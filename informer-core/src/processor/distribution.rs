@@ -1,4 +1,5 @@
-//! From one commit to the buffers of the handlers, in two steps: a short one under the processor's lock, and delivery without it.
+//! From one commit to the buffers of the handlers, in two steps: a short one under the processor's lock, and
+//! delivery without it.
 
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use crate::handler::Event;
 use crate::object::Object;
 use crate::sync::MutexGuard;
 
-/// How many events a handler receives under one lock of its buffer. `status()` waits for that lock, so this bounds its wait.
+/// How many events a handler receives under one lock of its buffer. `status()` waits for that lock, so this
+/// bounds its wait.
 pub(super) const PORTION: usize = 256;
 
 /// Whom an event is for.
@@ -28,12 +30,13 @@ pub(super) enum Then {
     InitialEnd,
 }
 
-/// The moment in which a commit becomes visible. While it is held no handler can be added, so that a late handler either finds
-/// the commit in its snapshot or receives its events, never both (I8).
+/// The moment in which a commit becomes visible. While it is held no handler can be added, so that a late
+/// handler either finds the commit in its snapshot or receives its events, never both (I8).
 ///
-/// [`distribute`](Self::distribute) ends it. From then on handlers can be added again, although the events are still to be
-/// delivered: a handler added now finds the commit in its snapshot, and is not among the recipients, which are fixed here. Commits
-/// come from one controller, one after the other, so each recipient receives their events in the order of the commits (I7).
+/// [`distribute`](Self::distribute) ends it. From then on handlers can be added again, although the events
+/// are still to be delivered: a handler added now finds the commit in its snapshot, and is not among the
+/// recipients, which are fixed here. Commits come from one controller, one after the other, so each recipient
+/// receives their events in the order of the commits (I7).
 pub(crate) struct Publication<'a, K> {
     inner: MutexGuard<'a, Inner<K>>,
     then: Then,
@@ -68,7 +71,8 @@ impl<'a, K: Object> Publication<'a, K> {
     }
 }
 
-/// Delivers the events of one commit to the handlers there were when it became visible. Dropped, it has delivered all of them.
+/// Delivers the events of one commit to the handlers there were when it became visible. Dropped, it has
+/// delivered all of them.
 pub(crate) struct Distribution<'a, K: Object> {
     listeners: Vec<Arc<Listener<K>>>,
     /// Less than a portion, for all listeners.
@@ -87,7 +91,8 @@ impl<'a, K: Object> Distribution<'a, K> {
         }
     }
 
-    /// Puts an event into the buffers of its audience, at the latest when this is dropped. Never waits for a handler.
+    /// Puts an event into the buffers of its audience, at the latest when this is dropped. Never waits for a
+    /// handler.
     pub(crate) fn tell(&mut self, audience: Audience, event: &Event<K>) {
         if self.listeners.is_empty() {
             return;

@@ -1,4 +1,5 @@
-//! The inbox of one handler: filled by the processor, emptied by the handler's task or a stream's reader, closed from anywhere.
+//! The inbox of one handler: filled by the processor, emptied by the handler's task or a stream's reader,
+//! closed from anywhere.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -55,8 +56,8 @@ impl<K: Object> Mailbox<K> {
         wake(inbox);
     }
 
-    /// Appends events in their order, under one lock. Reports whether one was too many: the inbox has then ended, and the events
-    /// after that one are dropped.
+    /// Appends events in their order, under one lock. Reports whether one was too many: the inbox has then
+    /// ended, and the events after that one are dropped.
     pub(super) fn push_all(&self, events: impl Iterator<Item = Event<K>>) -> Pushed {
         let mut inbox = self.0.lock();
         if inbox.state != HandlerState::Active {
@@ -88,7 +89,8 @@ impl<K: Object> Mailbox<K> {
         wake(inbox);
     }
 
-    /// Ends the inbox; what waits in it is dropped. The first reason stays, except that a removal follows a disconnection.
+    /// Ends the inbox; what waits in it is dropped. The first reason stays, except that a removal follows a
+    /// disconnection.
     pub(super) fn end(&self, state: HandlerState) {
         let mut inbox = self.0.lock();
         let leftovers = inbox.end(state);
@@ -120,7 +122,7 @@ impl<K: Object> Mailbox<K> {
             drop(inbox);
             let objects = snapshot.list().into_iter();
             inbox = self.0.lock();
-            // The inbox may have ended in between, and must not keep what nobody will receive.
+            // The inbox may have ended in between, and must not keep what no one will receive.
             if let Replay::Snapshot(_) = inbox.replay {
                 inbox.replay = Replay::Objects(objects);
             }
@@ -172,7 +174,8 @@ impl<K: Object> Inbox<K> {
     fn end(&mut self, state: HandlerState) -> (Buffer<K>, Replay<K>) {
         simulation::transition("handler", self.state.name(), state.name());
         match (self.state, state) {
-            // A disconnected handler stays visible until it is removed, so that its owner can learn why it receives nothing.
+            // A disconnected handler stays visible until it is removed, so that its owner can learn why it
+            // receives nothing.
             (HandlerState::Active, _) | (HandlerState::Disconnected, HandlerState::Removed) => {
                 self.state = state
             }
@@ -185,7 +188,8 @@ impl<K: Object> Inbox<K> {
     }
 }
 
-/// Unlocks the inbox, then wakes the handler's task. In this order, because a waker is code of the reader's executor.
+/// Unlocks the inbox, then wakes the handler's task. In this order, because a waker is code of the reader's
+/// executor.
 fn wake<K>(mut inbox: MutexGuard<'_, Inbox<K>>) {
     let waker = inbox.waker.take();
     drop(inbox);

@@ -1,5 +1,6 @@
-//! A model of a handler that is added while commits are published, under every schedule loom can think of: it receives each object
-//! exactly once, from its snapshot or as an event. `cargo test -p informer-core --features __model --lib model` runs it.
+//! A model of a handler that is added while commits are published, under every schedule loom can think of: it
+//! receives each object exactly once, from its snapshot or as an event. `cargo test -p informer-core
+//! --features __model --lib model` runs it.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use loom::thread;

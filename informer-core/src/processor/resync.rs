@@ -14,9 +14,9 @@ const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The check period of an informer, which bounds the resync periods of its handlers.
 ///
-/// The informer looks every `check_period` whether some handler's own period has passed. Before it starts, a handler
-/// that asks for less lowers the check period; afterwards the handler is raised to it. Without a check period there are no
-/// resyncs at all.
+/// The informer looks every `check_period` whether some handler's own period has passed. Before it starts, a
+/// handler that asks for less lowers the check period; afterwards the handler is raised to it. Without a
+/// check period there are no resyncs at all.
 #[derive(Debug)]
 pub(super) struct ResyncPlan {
     /// What a handler gets that asks for nothing else: the informer's own period, whatever others ask for.
@@ -102,8 +102,8 @@ impl Schedule {
         Some(self.cycle.as_ref()?.period)
     }
 
-    /// Whether the period has passed. If so, the next one starts now, and not when this one ended: a process that was suspended
-    /// for a day gets one resync, not one for each period it slept through.
+    /// Whether the period has passed. If so, the next one starts now, and not when this one ended: a process
+    /// that was suspended for a day gets one resync, not one for each period it slept through.
     pub(super) fn take_due(&mut self, now: Instant) -> bool {
         match &mut self.cycle {
             Some(cycle) if now >= cycle.next => {

@@ -11,10 +11,12 @@ use super::registration::Registration;
 use crate::handler::Event;
 use crate::object::Object;
 
-/// The events a handler receives, as a stream for async code. Ends when the informer stops; dropping it unregisters.
+/// The events a handler receives, as a stream for async code. Ends when the informer stops; dropping it
+/// unregisters.
 ///
-/// Its buffer is a handler's: exact up to the limit, folded per object past it. Asking for the next event says that the last one is
-/// dealt with, which counts for the sync of its registration. A shutdown does not wait for its reader, and never names it as busy.
+/// Its buffer is a handler's: exact up to the limit, folded per object past it. Asking for the next event
+/// says that the last one is dealt with, which counts for the sync of its registration. A shutdown does not
+/// wait for its reader, and never names it as busy.
 pub struct EventStream<K: Object> {
     listener: Arc<Listener<K>>,
     _serving: Serving<K>,
@@ -49,7 +51,8 @@ impl<K: Object> Stream for EventStream<K> {
             if !self.listener.is_active() {
                 return Poll::Ready(None);
             }
-            // A take that found only a mark leaves an empty inbox; one that raced with a push finds it ready again.
+            // A take that found only a mark leaves an empty inbox; one that raced with a push finds it ready
+            // again.
             std::task::ready!(self.listener.poll_ready(cx));
         }
     }

@@ -1,4 +1,5 @@
-//! The attribute `test` of the integration tests: tokio's or the standard one, with the watchdog around the test.
+//! The attribute `test` of the integration tests: tokio's or the standard one, with the watchdog around the
+//! test.
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
