@@ -1,4 +1,4 @@
-//! What a user hears and how: events, and the handlers that receive them.
+//! What users receive, and how: events, and the handlers that receive them.
 
 mod event;
 mod filter;
@@ -14,12 +14,12 @@ pub use options::{HandlerOptions, HandlerResync, Overflow};
 
 /// Receives the events of one informer, one after the other, in the order of the store's commits.
 ///
-/// Implemented for closures (`|event: Event<Pod>| ..`), [`Handlers`] and [`Filtered`]. A handler runs on tokio's blocking
-/// pool, so it may block: it delays only its own events. (The pool has 512 threads unless the runtime says otherwise, and a
-/// handler holds one while it has events.) One that panics loses that one event, is reported, and
-/// goes on with the next.
+/// Implemented for closures (`|event: Event<Pod>| ..`), [`Handlers`] and [`Filtered`]. A handler runs on
+/// tokio's blocking pool, so it may block: it delays only its own events. (The pool has 512 threads unless
+/// the runtime says otherwise, and a handler holds one while it has events.) One that panics loses that one
+/// event, is reported, and goes on with the next.
 ///
-/// When a handler hears of a change, the store already holds it, or something newer.
+/// When a handler receives a change, the store already holds it, or something newer.
 pub trait EventHandler<K>: Send + 'static {
     /// Called once per event.
     fn on_event(&mut self, event: Event<K>);
@@ -39,8 +39,9 @@ impl<K: 'static> EventHandler<K> for Box<dyn EventHandler<K>> {
 
 /// Receives the events of one informer in async code; the next event waits until the future is done.
 ///
-/// Implemented for closures that return a future (`|event| async move { .. }`, or `async |event| ..` when it captures
-/// nothing). It runs on an async worker, so it must not block; blocking work belongs into an [`EventHandler`].
+/// Implemented for closures that return a future (`|event| async move { .. }`, or `async |event| ..` when it
+/// captures nothing). It runs on an async worker, so it must not block; blocking work belongs into an
+/// [`EventHandler`].
 pub trait AsyncEventHandler<K>: Send + 'static {
     /// Called once per event.
     fn on_event(&mut self, event: Event<K>) -> impl Future<Output = ()> + Send;

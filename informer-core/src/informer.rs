@@ -225,7 +225,7 @@ impl<K: Object> SharedInformer<K> {
     /// Adds a secondary index by a function from an object to its values, complete at once.
     ///
     /// The function must be pure and may read the cache; it must not add handlers or ask for the status, because it may run
-    /// while a commit is being told.
+    /// while a commit becomes visible.
     ///
     /// ```no_run
     /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
@@ -347,6 +347,13 @@ impl<K: Object> SharedInformer<K> {
                 after: time,
             }),
         }
+    }
+
+    /// How many handlers and streams are kept in memory, removed ones included. For the workspace's tests.
+    #[cfg(feature = "__internals")]
+    #[doc(hidden)]
+    pub fn kept_handlers(&self) -> usize {
+        self.shared.processor.kept()
     }
 
     /// Whether the informer has stopped for good.

@@ -1,8 +1,10 @@
-//! Tells handlers: one buffer and one task per handler, so that a slow one holds up nobody else.
+//! Delivers events to handlers: one buffer and one task per handler, so that a slow one delays only itself.
 
 mod buffer;
+mod distribution;
 mod listener;
 mod mailbox;
+mod registration;
 mod resync;
 mod runner;
 mod stream;
@@ -15,21 +17,25 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::delta::ResyncTicket;
-use crate::handler::{Event, HandlerOptions, HandlerResync};
+use crate::handler::{HandlerOptions, HandlerResync};
 use crate::mutant;
 use crate::object::Object;
 use crate::store::Snapshot;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 
+pub(crate) use distribution::{Audience, Distribution};
+use distribution::{Publication, Then};
 use listener::Bell;
-pub use listener::{BufferMode, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal};
 pub(crate) use listener::{Listener, Served};
+pub use registration::{BufferMode, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal};
+use resync::ResyncPlan;
 pub(crate) use runner::{run_async, run_blocking};
 pub use stream::EventStream;
 
-use resync::ResyncPlan;
-
 /// The handlers of one informer.
+///
+/// Its lock is for the list of handlers. It is held while a commit becomes visible, but not while the
+/// commit's events are delivered: nobody waits for it longer than a walk over the handlers takes.
 pub(crate) struct Processor<K> {
     inner: Mutex<Inner<K>>,
     next_id: AtomicU64,
@@ -39,36 +45,19 @@ pub(crate) struct Processor<K> {
 struct Inner<K> {
     listeners: Vec<Arc<Listener<K>>>,
     resync: ResyncPlan,
-    /// Whether the initial state has been told to everyone who was there.
+    /// Whether the initial state is complete, and those added from now on find all of it in their snapshot.
     synced: bool,
-    /// Whether nothing more will be told to anyone.
+    /// Whether nothing more will be delivered.
     stopped: bool,
 }
 
 impl<K: Object> Inner<K> {
+    /// Forgets listeners that were removed. One that is still inside its last call is kept until it has
+    /// returned, so that a shutdown can name it.
     fn sweep(&mut self) {
-        let Self {
-            listeners, resync, ..
-        } = self;
-        listeners.retain(|listener| {
-            // One that is still inside its last call is kept until it has returned, so that a shutdown can name it.
-            let keep = !listener.is_removed() || listener.is_busy();
-            if !keep {
-                resync.remove(listener.id());
-            }
-            keep
-        });
+        self.listeners
+            .retain(|listener| !listener.is_removed() || listener.is_busy());
     }
-}
-
-/// Whom an event is for.
-pub(crate) enum Audience<'a> {
-    /// Everyone.
-    All,
-    /// Those who asked for resyncs at all: an unchanged object in a relist.
-    Resyncing,
-    /// Those a resync is due for.
-    Due(&'a ResyncTicket),
 }
 
 impl<K: Object> Processor<K> {
@@ -85,8 +74,8 @@ impl<K: Object> Processor<K> {
         }
     }
 
-    /// Adds a listener; `None` if nothing more will be told. `snapshot` is called while nothing can be distributed, so that the
-    /// listener hears exactly what that snapshot does not hold.
+    /// Adds a listener; `None` if nothing more will be delivered. `snapshot` is called while no commit can
+    /// become visible, so that the listener receives exactly the events that are not part of that snapshot.
     pub(crate) fn add(
         &self,
         name: String,
@@ -98,7 +87,7 @@ impl<K: Object> Processor<K> {
         listener.is_active().then_some(listener)
     }
 
-    /// Adds a listener, one that has ended if nothing more will be told.
+    /// Adds a listener, one that has ended if nothing more will be delivered.
     pub(crate) fn add_or_ended(
         &self,
         name: String,
@@ -107,20 +96,25 @@ impl<K: Object> Processor<K> {
         snapshot: impl FnOnce() -> Snapshot<K>,
     ) -> Arc<Listener<K>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut inner = self.inner.lock();
         let listener = Arc::new(Listener::new(id, name, options, served, self.bell.clone()));
+        let mut inner = self.inner.lock();
         if inner.stopped {
+            drop(inner);
             listener.stop();
             return listener;
         }
         // Without this, handlers that come and go while nothing changes would pile up.
         inner.sweep();
+        let Inner {
+            listeners, resync, ..
+        } = &mut *inner;
         let requested = match options.resync {
-            HandlerResync::Inherit => inner.resync.default_period(),
+            HandlerResync::Inherit => resync.default_period(),
             HandlerResync::Never => None,
             HandlerResync::Every(period) => Some(period),
         };
-        inner.resync.add(id, requested, Instant::now());
+        let others = listeners.iter().map(|other| other.schedule());
+        *listener.schedule().lock() = resync.admit(requested, Instant::now(), others);
         if !mutant::is("I8") {
             listener.replay(snapshot());
         }
@@ -133,46 +127,59 @@ impl<K: Object> Processor<K> {
         listener
     }
 
-    /// Keeps everyone from being added or told while a commit becomes visible: see [`Distribution`].
-    pub(crate) fn distribution(&self) -> Distribution<'_, K> {
-        Distribution {
-            inner: self.inner.lock(),
-            bell: &self.bell,
-        }
+    /// Keeps handlers from being added while a commit becomes visible, and fixes who receives its events: see
+    /// [`Publication`].
+    pub(crate) fn publication(&self) -> Publication<'_, K> {
+        Publication::new(self.inner.lock(), &self.bell)
+    }
+
+    /// Delivers to the handlers of a ticket only. For events that change nothing in the store.
+    pub(crate) fn resync(&self, ticket: &ResyncTicket) -> Distribution<'_, K> {
+        let due: std::collections::HashSet<u64> = ticket.0.iter().copied().collect();
+        let mut listeners = self.listeners();
+        listeners.retain(|listener| due.contains(&listener.id()) && listener.is_active());
+        Distribution::new(listeners, Then::Nothing, &self.bell)
     }
 
     /// No handler added from now on can make the informer check for resyncs more often.
     pub(crate) fn freeze_resync(&self) -> Option<Duration> {
         let mut inner = self.inner.lock();
-        inner.resync.freeze(Instant::now());
-        inner.resync.check_period()
+        let Inner {
+            listeners, resync, ..
+        } = &mut *inner;
+        resync.freeze(
+            Instant::now(),
+            listeners.iter().map(|listener| listener.schedule()),
+        );
+        resync.check_period()
     }
 
-    /// The handlers that are to hear of every object again now.
+    /// The handlers that are to receive every object again now.
     pub(crate) fn due(&self, now: Instant) -> Option<ResyncTicket> {
-        let due = self.inner.lock().resync.due(now);
+        let due: Vec<u64> = self
+            .listeners()
+            .iter()
+            .filter(|listener| listener.is_active() && listener.schedule().lock().take_due(now))
+            .map(|listener| listener.id())
+            .collect();
         (!due.is_empty()).then(|| ResyncTicket::new(due))
     }
 
     pub(crate) fn status(&self) -> Vec<HandlerStatus> {
-        let inner = self.inner.lock();
-        inner
-            .listeners
+        self.listeners()
             .iter()
-            .filter(|listener| !listener.is_removed())
-            .map(|listener| listener.status(inner.resync.period(listener.id())))
+            .map(|listener| listener.status())
+            .filter(|status| status.state != HandlerState::Removed)
             .collect()
     }
 
-    /// The handlers that have not returned from the whole initial state. A stream is not among them: it is its reader who decides
-    /// when to go on.
+    /// The handlers that have not returned from the whole initial state. A stream is not among them: its
+    /// reader decides when to read on.
     pub(crate) fn missing(&self) -> Vec<(String, HandlerState)> {
-        let inner = self.inner.lock();
-        inner
-            .listeners
+        self.listeners()
             .iter()
             .filter(|listener| listener.is_missing())
-            .map(|listener| (listener.name().to_owned(), listener.status(None).state))
+            .map(|listener| (listener.name().to_owned(), listener.status().state))
             .collect()
     }
 
@@ -181,63 +188,40 @@ impl<K: Object> Processor<K> {
         self.bell.subscribe()
     }
 
-    /// Tells every listener that nothing more will come.
+    /// Ends every listener: nothing more will be delivered.
     pub(crate) fn stop(&self) {
-        let mut inner = self.inner.lock();
-        inner.stopped = true;
-        for listener in &inner.listeners {
+        self.inner.lock().stopped = true;
+        // What waits in their buffers ends with them, and that may be much: not under the lock.
+        for listener in self.listeners() {
             listener.stop();
         }
     }
 
-    /// The names of the handlers that are inside a call right now.
+    /// The names of the handlers that are inside a call right now. A stream never is: a shutdown does not
+    /// wait for its reader.
     pub(crate) fn busy(&self) -> Vec<String> {
-        let inner = self.inner.lock();
-        inner
-            .listeners
+        self.listeners()
             .iter()
             .filter(|listener| listener.is_busy())
             .map(|listener| listener.name().to_owned())
             .collect()
     }
-}
 
-/// The right to tell handlers. While it is held no handler can be added, so a commit published and distributed under one
-/// `Distribution` is either in a late handler's snapshot or told to it, never both.
-pub(crate) struct Distribution<'a, K> {
-    inner: MutexGuard<'a, Inner<K>>,
-    bell: &'a Bell,
-}
-
-impl<K: Object> Distribution<'_, K> {
-    /// Puts an event into the buffers of its audience. Never waits.
-    pub(crate) fn tell(&mut self, audience: &Audience<'_>, event: &Event<K>) {
-        let Inner {
-            listeners, resync, ..
-        } = &mut *self.inner;
-        for listener in listeners {
-            let hears = match audience {
-                Audience::All => true,
-                Audience::Resyncing => resync.period(listener.id()).is_some(),
-                Audience::Due(ticket) => ticket.0.contains(&listener.id()),
-            };
-            if hears {
-                listener.push(event.clone());
-            }
-        }
-    }
-
-    /// The initial state is complete: everyone who has heard all so far is in sync.
-    pub(crate) fn initial_end(&mut self) {
-        self.inner.synced = true;
-        for listener in &self.inner.listeners {
-            listener.mark_initial_end();
-        }
-        self.bell.ring();
-    }
-
-    /// Forgets listeners that were removed.
-    pub(crate) fn sweep(&mut self) {
-        self.inner.sweep();
+    /// The handlers of this moment, to look at without the lock.
+    fn listeners(&self) -> Vec<Arc<Listener<K>>> {
+        self.inner.lock().listeners.clone()
     }
 }
+
+#[cfg(any(all(test, not(feature = "__model")), feature = "__internals"))]
+impl<K: Object> Processor<K> {
+    /// How many listeners are kept, removed ones included: `status()` shows only the others.
+    pub(crate) fn kept(&self) -> usize {
+        self.inner.lock().listeners.len()
+    }
+}
+
+#[cfg(all(test, feature = "__model"))]
+mod model;
+#[cfg(all(test, not(feature = "__model")))]
+mod tests;

@@ -8,7 +8,7 @@ use informer_testing::ApiServer;
 use informers::{Deleted, Event, Handlers, IndexDefinition, Lister, Origin, Selector, SharedInformerFactory};
 use k8s_openapi::api::core::v1::{Node, Pod};
 
-use crate::support::pod;
+use crate::support::{pod, quiet, words};
 
 static BY_NODE: IndexDefinition<Pod, String> = IndexDefinition::new("by node", |pod| {
     pod.spec
@@ -92,6 +92,16 @@ async fn the_contract_compiles_and_does_what_it_says() -> Result<(), Box<dyn std
 
     let made: Lister<Pod> = Lister::from_objects([in_web("made", &[])]);
     assert_eq!(made.len(), 1);
+    server.update(&in_web("front-0", &[("tier", "frontend")]))?;
+    server.delete(&in_web("front-0", &[]))?;
+    for expected in ["update front-0", "delete front-0"] {
+        assert_eq!(words(&events.next().await.unwrap()), expected);
+    }
+    quiet(&informer).await;
+    // A panic of a handler is caught, so an assertion in one shows here only.
+    for handler in informer.status().handlers {
+        assert_eq!((handler.panics, handler.synced), (0, true), "{handler:?}");
+    }
     registration.remove().await;
     factory.shutdown().await;
     Ok(())

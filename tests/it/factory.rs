@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_testing::ApiServer;
+use informer_testing::{ApiServer, WatchCache};
 use informers::{
     AddHandlerError, AuditOptions, Event, HandlerOptions, InitialState, Overflow, Selector, SharedInformer,
     SharedInformerFactory, StartError, State,
@@ -154,7 +154,8 @@ async fn an_informer_started_by_hand_is_the_factorys_all_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_has_options_of_its_own_on_top_of_the_factorys() {
-    let server = ApiServer::start();
+    // Without its cache the server cuts lists into pages.
+    let server = ApiServer::builder().watch_cache(WatchCache::Off).start();
     for number in 0..5 {
         server
             .create(&item_in("web", &format!("map-{number}"), "1"))
@@ -182,11 +183,13 @@ async fn a_kind_has_options_of_its_own_on_top_of_the_factorys() {
     factory.wait_for_sync().await.unwrap();
 
     let of_maps = server.requests().of("configmaps").lists();
+    assert_eq!(of_maps.len(), 3, "five objects in pages of two");
     assert!(
         of_maps
             .iter()
             .all(|request| request.parameter("limit") == Some("2"))
     );
+    assert_eq!(maps.indexer().len(), 5);
     assert!(maps.indexer().list().iter().all(|map| map.data.is_none()));
     assert_eq!(maps.status().indexes[0].name, "label app");
     assert_eq!(pods.indexer().len(), 5, "pods of every namespace");
@@ -197,6 +200,7 @@ async fn a_kind_has_options_of_its_own_on_top_of_the_factorys() {
             .all(|request| request.parameter("shardSelector") == Some("all"))
     );
     let of_pods = requests.of("pods");
+    assert_eq!((of_pods.lists().len(), of_pods.watches().len()), (1, 1));
     assert!(
         of_pods
             .iter()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use informer_core::source::{KubeSourceError, ListOptionsError};
 use informer_core::{BuildError, InitialState, ManagedFields, Object, SharedInformer, SharedInformerBuilder};
-use informer_testing::ApiServer;
+use informer_testing::{ApiServer, WatchCache};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 
@@ -76,9 +76,15 @@ async fn objects_enter_and_leave_a_field_selector() {
 
 #[tokio::test(start_paused = true)]
 async fn tweaked_options_are_on_every_list_and_watch() {
-    let server = server_with(&["a"]);
+    let server = ApiServer::builder().watch_cache(WatchCache::Off).start();
+    for name in ["a", "b", "c"] {
+        let mut object = item(name, "1");
+        object.metadata.labels = Some([("tier".to_owned(), "front".to_owned())].into());
+        server.create(&object).unwrap();
+    }
     let informer = SharedInformer::<ConfigMap>::builder(server.client())
         .initial_state(InitialState::List)
+        .page_size(2)
         .labels("tier=front")
         .tweak_list_options(|options| {
             options
@@ -92,7 +98,7 @@ async fn tweaked_options_are_on_every_list_and_watch() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     let requests = server.requests();
     assert!(
-        requests.lists().len() == 1 && requests.watches().len() >= 2,
+        requests.lists().len() == 2 && requests.watches().len() >= 2,
         "{requests:?}"
     );
     for request in requests {

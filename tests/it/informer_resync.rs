@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{Event, HandlerOptions, SharedInformer};
+use informer_core::{Event, HandlerOptions, Registration, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -96,17 +96,14 @@ async fn check_periods(
 ) {
     let server = ApiServer::start();
     let informer = informer_with(&server, informer);
-    for options in before {
+    let add = |options: &HandlerOptions| {
         informer
             .add_handler_with(options.clone(), |_: Event<ConfigMap>| ())
-            .unwrap();
-    }
+            .unwrap()
+    };
+    let mut registrations: Vec<Registration> = before.iter().map(add).collect();
     start(&informer).await;
-    for options in after {
-        informer
-            .add_handler_with(options.clone(), |_: Event<ConfigMap>| ())
-            .unwrap();
-    }
+    registrations.extend(after.iter().map(add));
     let periods: Vec<_> = informer
         .status()
         .handlers
@@ -114,6 +111,11 @@ async fn check_periods(
         .map(|handler| handler.resync)
         .collect();
     assert_eq!(periods, expected);
+    let registered: Vec<_> = registrations
+        .iter()
+        .map(|registration| registration.status().resync)
+        .collect();
+    assert_eq!(registered, expected, "a registration shows the same");
     informer.shutdown().await;
 }
 
@@ -193,5 +195,21 @@ async fn a_removed_handler_is_not_resynced() {
     tokio::time::sleep(Duration::from_secs(11)).await;
     assert_eq!(gone.take(), ["initial a"]);
     assert_eq!(stays.take(), ["initial a", "resync a"]);
+    informer.shutdown().await;
+}
+
+/// A process that was suspended for ten periods is ten resyncs late; nobody needs more than one of them.
+#[tokio::test(start_paused = true)]
+async fn a_suspended_process_gets_one_resync_and_not_a_burst() {
+    let server = server_with(&["a"]);
+    let informer = informer_with(&server, secs(1));
+    let heard = add(&informer, secs(10));
+    start(&informer).await;
+    assert_eq!(heard.take(), ["initial a"]);
+    tokio::time::advance(Duration::from_secs(100)).await;
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert_eq!(heard.take(), ["resync a"]);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(heard.take(), ["resync a"], "and the next a period later");
     informer.shutdown().await;
 }

@@ -2,6 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+// Here `#[tokio::test]` and `#[test]` are those of this package's library: the same, and a watchdog that
+// names a test that hangs and ends the process. Tests are written as anywhere else, so that none can forget
+// it.
+#[macro_use]
+extern crate informer_it_macros;
+extern crate informer_it as tokio;
+
 mod audit;
 mod bugs;
 mod contract;
@@ -13,6 +20,7 @@ mod fuzz;
 mod guarantees;
 mod handlers;
 mod handlers_sync;
+mod hanging;
 mod informer_events;
 mod informer_faults;
 mod informer_handlers;

@@ -160,6 +160,8 @@ async fn the_cache_and_its_handlers_come_through_any_storm() {
         from.parse().expect("a number")..to.parse().expect("a number")
     });
     for seed in seeds {
+        // A thousand seeds may take hours; the watchdog watches each.
+        tokio::watchdog::progress();
         storm(seed).await;
     }
 }

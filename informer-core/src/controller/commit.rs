@@ -50,15 +50,15 @@ impl<K: Object> Core<K> {
         // The changes of one key stand together; handlers hear all keys in the order of arrival.
         events.sort_by_key(|(arrival, _)| *arrival);
 
-        let mut distribution = self.wiring.processor.distribution();
         if mutant::is("I7") {
             events.reverse();
         }
+        let publication = self.wiring.processor.publication();
         commit.publish();
+        let mut distribution = publication.distribute();
         for (_, event) in &events {
-            distribution.tell(&Audience::All, event);
+            distribution.tell(Audience::All, event);
         }
-        distribution.sweep();
     }
 
     pub(super) fn commit_replacement(&mut self, state: ReplaceAll<K>) {
@@ -106,18 +106,15 @@ impl<K: Object> Core<K> {
         self.unsynced.remove(&scope);
         let complete = first && self.unsynced.is_empty();
 
-        let mut distribution = self.wiring.processor.distribution();
+        let mut publication = self.wiring.processor.publication();
         commit.publish();
         if complete {
-            // Before the handlers are told: one that reads, or whose registration is in sync, must find the informer so.
+            // Before any delivery: a handler that reads, or whose registration is in sync, must find the informer so.
             self.writer.filled();
             self.wiring.synced.set();
+            publication.complete_initial_state();
         }
-        tell_replacement(&mut distribution, replacement, origin);
-        if complete {
-            distribution.initial_end();
-        }
-        distribution.sweep();
+        tell_replacement(&mut publication.distribute(), replacement, origin);
     }
 
     /// Leaves out states that are older than those in the store. An initial stream may show an object as it was, and then its
@@ -146,18 +143,17 @@ impl<K: Object> Core<K> {
         items
     }
 
-    /// Tells every object again to those a resync is due for.
+    /// Delivers every object again to the handlers a resync is due for.
     pub(super) fn tell_again(&mut self, ticket: &ResyncTicket) {
-        let mut distribution = self.wiring.processor.distribution();
+        let mut distribution = self.wiring.processor.resync(ticket);
         for object in self.writer.indexer().peek().list() {
             let event = Event::Updated {
                 old: object.clone(),
                 new: object,
                 cause: UpdateCause::Resync,
             };
-            distribution.tell(&Audience::Due(ticket), &event);
+            distribution.tell(Audience::All, &event);
         }
-        distribution.sweep();
     }
 }
 
@@ -240,21 +236,21 @@ fn tell_replacement<K: Object>(
     origin: Origin,
 ) {
     for (key, last_known) in replacement.removed {
-        distribution.tell(&Audience::All, &Event::missed(key, last_known));
+        distribution.tell(Audience::All, &Event::missed(key, last_known));
     }
     for Replaced { key, outcome } in replacement.items {
         match outcome {
             Outcome::Added { current } => {
-                distribution.tell(&Audience::All, &Event::added(current, origin));
+                distribution.tell(Audience::All, &Event::added(current, origin));
             }
             Outcome::Updated { previous, current } => {
                 for event in tell_upsert(&key, Some(&previous), &current, origin) {
-                    distribution.tell(&Audience::All, &event);
+                    distribution.tell(Audience::All, &event);
                 }
             }
             Outcome::Unchanged { current } => {
                 let event = Event::updated(current.clone(), current, UpdateCause::Resync);
-                distribution.tell(&Audience::Resyncing, &event);
+                distribution.tell(Audience::Resyncing, &event);
             }
         }
     }

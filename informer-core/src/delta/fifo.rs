@@ -1,6 +1,7 @@
 //! `Fifo`: a plain queue of keys that remembers only the newest object of each.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -9,11 +10,12 @@ use super::Closed;
 use crate::key::ObjectKey;
 use crate::sync::Mutex;
 
-/// A queue that hands out each key once, in the order in which it was (last) put in line, with its newest object.
+/// A queue that hands out each key once, in the order in which it was (last) put in line, with its newest
+/// object.
 ///
-/// Upstream's plain FIFO: a deletion just takes the key out of the line, and a key added again after it was handed out
-/// goes to the back. For consumers that want the current state and not every change. Its size is bounded by the number of keys.
-/// Clones share one queue; any number of tasks may pop.
+/// Upstream's plain FIFO: a deletion just takes the key out of the line, and a key added again after it was
+/// handed out goes to the back. For consumers that want the current state and not every change. Its size is
+/// bounded by the number of keys. Clones share one queue; any number of tasks may pop.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -32,8 +34,11 @@ pub struct Fifo<K> {
 }
 
 struct State<K> {
-    newest: HashMap<ObjectKey, Arc<K>>,
-    line: VecDeque<ObjectKey>,
+    /// The newest object of each key in line, and the key's place there.
+    newest: HashMap<ObjectKey, (u64, Arc<K>)>,
+    /// The keys by their places, which only grow: a deletion leaves a gap, and the order stays.
+    line: BTreeMap<u64, ObjectKey>,
+    next_place: u64,
     initial: Initial,
     closed: bool,
     poppers: Vec<Waker>,
@@ -50,9 +55,19 @@ enum Initial {
 
 impl<K> State<K> {
     fn put(&mut self, key: ObjectKey, object: Arc<K>) {
-        if self.newest.insert(key.clone(), object).is_none() {
-            self.line.push_back(key);
+        match self.newest.entry(key) {
+            // Keeps its place.
+            Entry::Occupied(mut waiting) => waiting.get_mut().1 = object,
+            Entry::Vacant(vacant) => {
+                self.line.insert(self.next_place, vacant.key().clone());
+                vacant.insert((self.next_place, object));
+                self.next_place += 1;
+            }
         }
+        self.wake();
+    }
+
+    fn wake(&mut self) {
         self.poppers.drain(..).for_each(Waker::wake);
     }
 
@@ -72,7 +87,8 @@ impl<K> Fifo<K> {
         Self {
             state: Arc::new(Mutex::new(State {
                 newest: HashMap::new(),
-                line: VecDeque::new(),
+                line: BTreeMap::new(),
+                next_place: 0,
                 initial: Initial::Unknown,
                 closed: false,
                 poppers: Vec::new(),
@@ -94,14 +110,14 @@ impl<K> Fifo<K> {
         self.add(key, object);
     }
 
-    /// Takes a key out of the line. The consumer is not told.
+    /// Takes a key out of the line. The consumer receives nothing for it.
     pub fn delete(&self, key: &ObjectKey) {
         let mut state = self.state.lock();
         if matches!(state.initial, Initial::Unknown) {
             state.initial = Initial::Done;
         }
-        if state.newest.remove(key).is_some() {
-            state.line.retain(|waiting| waiting != key);
+        if let Some((place, _)) = state.newest.remove(key) {
+            state.line.remove(&place);
             state.handed_out(key);
         }
     }
@@ -116,7 +132,7 @@ impl<K> Fifo<K> {
         for (key, object) in items {
             state.put(key, object);
         }
-        let waiting: HashSet<ObjectKey> = state.line.iter().cloned().collect();
+        let waiting: HashSet<ObjectKey> = state.line.values().cloned().collect();
         if !matches!(state.initial, Initial::Done) {
             state.initial = if waiting.is_empty() {
                 Initial::Done
@@ -126,11 +142,27 @@ impl<K> Fifo<K> {
         }
     }
 
+    /// Puts every object that waits in line, if it is not.
+    ///
+    /// As upstream's `Resync` this changes nothing, because every operation leaves each waiting object in
+    /// line: it keeps the order, and a key that was handed out does not come back.
+    pub fn resync(&self) {
+        let mut state = self.state.lock();
+        debug_assert_eq!(
+            state.newest.len(),
+            state.line.len(),
+            "each waiting object is in line"
+        );
+        if !state.line.is_empty() {
+            state.wake();
+        }
+    }
+
     /// Waits for the next key and its newest object; [`Closed`] once the queue is closed and empty.
     pub async fn pop(&self) -> Result<(ObjectKey, Arc<K>), Closed> {
         poll_fn(|cx| {
             let mut state = self.state.lock();
-            let Some(key) = state.line.pop_front() else {
+            let Some((_, key)) = state.line.pop_first() else {
                 if state.closed {
                     return Poll::Ready(Err(Closed));
                 }
@@ -139,7 +171,7 @@ impl<K> Fifo<K> {
                 }
                 return Poll::Pending;
             };
-            let object = state
+            let (_, object) = state
                 .newest
                 .remove(&key)
                 .expect("a key is in line exactly while its object is kept");
@@ -168,7 +200,7 @@ impl<K> Fifo<K> {
     pub fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
-        state.poppers.drain(..).for_each(Waker::wake);
+        state.wake();
     }
 }
 

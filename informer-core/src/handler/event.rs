@@ -1,4 +1,4 @@
-//! Events: what happened to one object, as one handler hears it.
+//! Events: what happened to one object, as one handler receives it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::key::ObjectKey;
 use crate::object::{AnyObject, Name, Object};
 
-/// One change, as told to one handler.
+/// One change, as delivered to one handler.
 ///
-/// Per object a handler hears an addition, then updates, then a deletion, and `old` is always what it heard last.
-/// Matching is exhaustive, so no deletion can be forgotten: client-go's tombstone is [`Deleted::Missed`].
+/// Per object a handler receives an addition, then updates, then a deletion, and `old` is always what it
+/// received last. Matching is exhaustive, so no deletion can be forgotten: client-go's tombstone is
+/// [`Deleted::Missed`].
 ///
 /// `Debug` prints keys and versions, never contents: objects may be Secrets.
 pub enum Event<K: ?Sized> {
@@ -21,17 +22,17 @@ pub enum Event<K: ?Sized> {
         /// Whether it is part of the state the handler started from.
         origin: Origin,
     },
-    /// An object changed, or is told again because a resync was asked for.
+    /// An object changed, or is delivered again because of a resync.
     #[non_exhaustive]
     Updated {
-        /// What the handler heard last of this object.
+        /// The state of this object that the handler received last.
         old: Arc<K>,
         /// The new state. The same `Arc` as `old` for a resync.
         new: Arc<K>,
-        /// Why it is told.
+        /// Why it is delivered.
         cause: UpdateCause,
     },
-    /// An object is gone.
+    /// An object was deleted.
     Deleted(Deleted<K>),
 }
 
@@ -39,13 +40,14 @@ pub enum Event<K: ?Sized> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// The state the handler started from: the informer's first list, or the cache as it was when the handler came.
+    /// The state the handler started from: the informer's first list, or the cache as it was when the handler
+    /// came.
     Initial,
     /// It appeared while the handler was listening.
     Live,
 }
 
-/// Why an update is told.
+/// Why an update is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UpdateCause {
@@ -57,7 +59,7 @@ pub enum UpdateCause {
 
 /// A deletion.
 pub enum Deleted<K: ?Sized> {
-    /// The server told of it, with the object's last state.
+    /// The server reported it, with the object's last state.
     Observed(Arc<K>),
     /// It was found missing, or its last state could not be read: this is the last state the cache had.
     #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! A handler that hears only of the objects that pass a filter.
+//! A handler that receives only the objects that pass a filter.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,11 @@ use super::{Deleted, Event, EventHandler, Origin};
 use crate::key::ObjectKey;
 use crate::object::Object;
 
-/// Passes on the events of objects that pass a filter. An update that crosses the filter becomes an addition or a deletion.
+/// Passes on the events of objects that pass a filter. An update that crosses the filter becomes an addition
+/// or a deletion.
 ///
-/// It remembers the keys it has let through, so that whoever heard an addition hears the deletion, whatever the last
-/// state looks like. Upstream asks the filter about the last state instead, and can lose a deletion.
+/// It remembers the keys it has let through, so that an addition is always followed by its deletion, whatever
+/// the last state looks like. Upstream asks the filter about the last state instead, and can lose a deletion.
 ///
 /// ```
 /// use informer_core::{Event, Filtered};

@@ -16,7 +16,7 @@ type OnDelete<K> = Box<dyn FnMut(Deleted<K>) + Send>;
 ///
 /// let handlers = Handlers::<Pod>::new()
 ///     .on_add(|pod, origin| println!("{:?} is here ({origin:?})", pod.metadata.name))
-///     .on_delete(|deleted| println!("{:?} is gone", deleted.last_known().metadata.name));
+///     .on_delete(|deleted| println!("{:?} was deleted", deleted.last_known().metadata.name));
 /// ```
 pub struct Handlers<K> {
     on_add: Option<OnAdd<K>>,

@@ -10,18 +10,18 @@ use crate::sync::Offload;
 pub struct HandlerOptions {
     /// The name in `status()` and in logs. Default: the handler's type.
     pub name: Option<String>,
-    /// How often the handler wants to hear of every object again. Default: as the informer.
+    /// How often the handler receives every object again. Default: as the informer.
     pub resync: HandlerResync,
     /// How many events may wait for the handler before `on_overflow` takes effect. Default 65,536.
     pub buffer: usize,
     /// What happens when more events wait. Default: [`Overflow::Coalesce`].
     pub on_overflow: Overflow,
-    /// Where the handler runs. Default: the blocking pool, so that it may block. Async handlers always run on an async
-    /// task.
+    /// Where the handler runs. Default: the blocking pool, so that it may block. Async handlers always run on
+    /// an async task.
     pub run_on: Offload,
 }
 
-/// How often a handler wants to hear of every object again, changed or not.
+/// How often a handler receives every object again, changed or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandlerResync {
@@ -30,8 +30,8 @@ pub enum HandlerResync {
     Inherit,
     /// Never.
     Never,
-    /// At least this far apart; less than one second counts as one second, and it cannot be more often than the
-    /// informer checks (see `SharedInformerBuilder::resync`).
+    /// At least this far apart; less than one second counts as one second, and it cannot be more often than
+    /// the informer checks (see `SharedInformerBuilder::resync`).
     Every(Duration),
 }
 
@@ -39,14 +39,14 @@ pub enum HandlerResync {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// Events past the limit are folded per object: the newest state, told as one truthful addition, update or
-    /// deletion. Memory is bounded by the number of objects. The default.
+    /// Events past the limit are folded per object: the newest state, delivered as one truthful addition,
+    /// update or deletion. Memory is bounded by the number of objects. The default.
     #[default]
     Coalesce,
     /// Every event is kept; memory grows as long as the handler lags. This is what client-go does.
     Grow,
-    /// The handler is removed: it hears nothing more, and its registration and `status()` say so. The initial state and resyncs
-    /// do not count: they come in one piece, however quick the handler is.
+    /// The handler is disconnected: it receives nothing more, and its registration and `status()` say so. The
+    /// initial state and resyncs do not count: they come in one piece, however quick the handler is.
     Disconnect,
 }
 
@@ -61,7 +61,7 @@ impl HandlerOptions {
         self
     }
 
-    /// Sets how often the handler hears of every object again; `None` for never.
+    /// Sets how often the handler receives every object again; `None` for never.
     #[must_use]
     pub fn resync(mut self, period: Option<Duration>) -> Self {
         self.resync = period.map_or(HandlerResync::Never, HandlerResync::Every);

@@ -11,7 +11,7 @@ use crate::object::Object;
 pub(super) enum Item<K> {
     /// Tell the handler.
     Event(Event<K>),
-    /// The handler has heard the whole initial state.
+    /// The handler has received the whole initial state.
     InitialEnd,
 }
 
@@ -27,9 +27,10 @@ pub(super) enum Pushed {
 /// Whether events past the limit are waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferMode {
-    /// Every event will be told as it happened.
+    /// Every event is delivered as it happened.
     Exact,
-    /// The handler lags: what waits past the limit is told per object, newest state only, until it has caught up.
+    /// The handler lags: past the limit it receives only the newest state of each object, until it has caught
+    /// up.
     Folding,
 }
 
@@ -44,15 +45,16 @@ impl BufferMode {
 
 /// A queue of events with a limit.
 ///
-/// While nothing is folded, everything goes through `exact`. Past the limit new events go into `folded`, which holds
-/// one entry per object, and only when it is empty again does `exact` take over.
+/// While nothing is folded, everything goes through `exact`. Past the limit new events go into `folded`,
+/// which holds one entry per object, and only when it is empty again does `exact` take over.
 pub(super) struct Buffer<K> {
     limit: usize,
     overflow: Overflow,
     exact: VecDeque<Item<K>>,
     /// How many marks wait, here or among the folded: only events count towards the limit.
     marks: usize,
-    /// How many of the events are changes, and not part of a whole state: only these can disconnect a handler.
+    /// How many of the events are changes, and not part of a whole state: only these can disconnect a
+    /// handler.
     news: usize,
     /// The objects a resync waits for, where the policy is to disconnect.
     resyncs: HashSet<ObjectKey>,
@@ -62,7 +64,7 @@ pub(super) struct Buffer<K> {
     next_place: u64,
 }
 
-/// What the handler is still to hear of one key, or a mark in the line.
+/// What the handler is still to receive for one key, or a mark in the line.
 enum Folded<K> {
     Object {
         key: ObjectKey,
@@ -73,10 +75,10 @@ enum Folded<K> {
     InitialEnd,
 }
 
-/// One key's outstanding news, as few events as can tell it truthfully.
+/// The outstanding changes of one key, in as few events as describe them truthfully.
 enum Pending<K> {
     One(Event<K>),
-    /// The object the handler knows is gone, and another one has its name: a deletion, then an addition.
+    /// The object the handler knows was deleted, and another one has its name: a deletion, then an addition.
     Replaced(Deleted<K>, Arc<K>, Origin),
 }
 
@@ -113,8 +115,8 @@ impl<K: Object> Buffer<K> {
     }
 
     pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
-        // A handler that is still to hear of a resync learns nothing from another one; without this, resyncs alone would fill the
-        // memory of a program whose handler is stuck.
+        // A handler that is still to receive a resync learns nothing from another one; without this, resyncs
+        // alone would fill the memory of a program whose handler is stuck.
         if self.overflow == Overflow::Disconnect && is_resync(&event) && !self.mark_resync(&event) {
             return Pushed::Kept;
         }
@@ -191,13 +193,10 @@ impl<K: Object> Buffer<K> {
         })
     }
 
-    pub(super) fn clear(&mut self) {
-        self.exact = VecDeque::new();
-        self.marks = 0;
-        self.news = 0;
-        self.resyncs = HashSet::new();
-        self.folded = BTreeMap::new();
-        self.places = HashMap::new();
+    /// Empties the buffer and returns what it held.
+    pub(super) fn take_all(&mut self) -> Self {
+        let empty = Self::new(self.limit, self.overflow);
+        std::mem::replace(self, empty)
     }
 
     /// Notes that a resync of an object waits; `false` if one does already.
@@ -239,8 +238,8 @@ impl<K: Object> Buffer<K> {
     }
 }
 
-/// Whether an event is a change, and not one of a whole state told at once: that is bounded by the number of objects, comes in
-/// one piece however quick the handler is, and so says nothing about it.
+/// Whether an event is a change, and not part of a whole state delivered at once: that is bounded by the
+/// number of objects, comes in one piece however quick the handler is, and so says nothing about it.
 fn is_news<K>(event: &Event<K>) -> bool {
     !matches!(
         event,
@@ -264,11 +263,12 @@ fn is_resync<K>(event: &Event<K>) -> bool {
     )
 }
 
-/// Combines what a handler has not heard yet with what happened next; `None` if there is nothing left to tell.
+/// Combines what a handler has not received yet with what happened next; `None` if nothing is left to
+/// deliver.
 fn merge<K>(pending: Pending<K>, next: Event<K>) -> Option<Pending<K>> {
     use Event::{Added, Deleted as Gone, Updated};
     Some(match (pending, next) {
-        // A resync adds nothing to news that is still to be told.
+        // A resync adds nothing to a change that is still to be delivered.
         (
             pending,
             Updated {

@@ -1,89 +1,25 @@
-//! One registered handler: its inbox, its progress, and what its owner can do with it.
+//! One registered handler: its inbox, its progress and its resync schedule.
 
 use std::cell::Cell;
-use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use super::buffer::BufferMode;
 use super::buffer::{Item, Pushed};
 use super::mailbox::{Mailbox, Taken};
+use super::registration::{Control, HandlerState, HandlerStatus, Removing};
+use super::resync::Schedule;
 use crate::handler::{Event, HandlerOptions};
 use crate::mutant;
 use crate::object::Object;
 use crate::store::Snapshot;
 use crate::sync::{Latch, Mutex};
 
-/// Whether a handler still hears events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HandlerState {
-    /// It does.
-    Active,
-    /// It was removed.
-    Removed,
-    /// It was too slow, and its policy was to disconnect.
-    Disconnected,
-    /// Its informer stopped.
-    Stopped,
-}
-
-impl HandlerState {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "Active",
-            Self::Removed => "Removed",
-            Self::Disconnected => "Disconnected",
-            Self::Stopped => "Stopped",
-        }
-    }
-}
-
-/// One handler, as `status()` shows it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct HandlerStatus {
-    /// The handler's name.
-    pub name: String,
-    /// Whether it still hears events.
-    pub state: HandlerState,
-    /// How many events wait for it.
-    pub depth: usize,
-    /// Whether it lags so far that events are being folded.
-    pub mode: BufferMode,
-    /// Whether it has heard the whole initial state.
-    pub synced: bool,
-    /// How long it has been inside its present call.
-    pub busy_for: Option<Duration>,
-    /// How often it is told everything again.
-    pub resync: Option<Duration>,
-    /// How many of its calls panicked.
-    pub panics: u64,
-    /// What the last panic said.
-    pub last_panic: Option<String>,
-}
-
-/// Why a handler will never be in sync.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ListenerEnded {
-    /// It was removed first.
-    #[error("the handler was removed before it had heard the initial state")]
-    Removed,
-    /// It was disconnected first.
-    #[error("the handler fell behind and was disconnected before it had heard the initial state")]
-    Disconnected,
-    /// The informer stopped first.
-    #[error("the informer stopped before the handler had heard the initial state")]
-    Stopped,
-}
-
-/// Tells whoever waits for the handlers of an informer that one of them came into sync, ended, or is new.
+/// Wakes those that wait for the handlers of an informer: one of them came into sync, ended, or is new.
 #[derive(Clone)]
 pub(crate) struct Bell(watch::Sender<u64>);
 
@@ -104,9 +40,9 @@ impl Bell {
 /// Who takes a listener's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// A task of the informer's, which calls a handler.
+    /// A task of the informer, which calls a handler.
     ByTask,
-    /// Whoever holds the stream, in their own time.
+    /// The owner of a stream, at any pace.
     ByReader,
 }
 
@@ -117,6 +53,9 @@ pub(crate) struct Listener<K> {
     /// Rung when the handler comes into sync, or never will.
     bell: Bell,
     mailbox: Mailbox<K>,
+    /// The processor's plan writes it. It is kept here, and not in a table of the processor, so that it ends
+    /// with the listener and is read without the processor's lock.
+    schedule: Mutex<Schedule>,
     synced: Latch,
     /// Set when the handler has returned from its last call.
     ended: Latch,
@@ -126,6 +65,8 @@ pub(crate) struct Listener<K> {
 #[derive(Default)]
 struct Progress {
     run: Run,
+    /// When the present call began. Only a task makes calls: a reader between two polls of its stream is not
+    /// busy, because nothing waits for it, and it may never poll again.
     busy_since: Option<Instant>,
     panics: u64,
     last_panic: Option<String>,
@@ -134,6 +75,7 @@ struct Progress {
 /// Whether a task serves the handler.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Run {
+    /// Its informer has not started: the task exists, but was never polled.
     #[default]
     NotYet,
     Running,
@@ -141,7 +83,9 @@ enum Run {
 }
 
 thread_local! {
-    /// The handler whose code this thread is running, so that removing it from inside does not wait for itself.
+    /// The handler whose code this thread is running (its address, 0 for none), so that removing it from
+    /// inside does not wait for itself. An address is unique enough: the listener is alive as long as its
+    /// code runs.
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -153,9 +97,10 @@ impl<K: Object> Listener<K> {
             served,
             bell,
             mailbox: Mailbox::new(options),
+            schedule: Mutex::default(),
             synced: Latch::new(),
             ended: Latch::new(),
-            progress: Mutex::new(Progress::default()),
+            progress: Mutex::default(),
         }
     }
 
@@ -163,12 +108,15 @@ impl<K: Object> Listener<K> {
         self.mailbox.replay(snapshot);
     }
 
-    pub(super) fn push(&self, event: Event<K>) {
-        if self.mailbox.push(event) == Pushed::Overflowed {
-            self.bell.ring();
+    /// Appends events under one lock. Never waits for the handler.
+    pub(super) fn push_all(&self, events: impl Iterator<Item = Event<K>>) {
+        if self.mailbox.push_all(events) == Pushed::Overflowed {
+            self.inbox_ended();
         }
     }
 
+    /// Appends the mark after the last event of the initial state. The handler is in sync when its task takes
+    /// the mark, which is after the handler has returned from the event before it (I9).
     pub(super) fn mark_initial_end(&self) {
         if mutant::is("I9") {
             self.synced.set();
@@ -178,18 +126,27 @@ impl<K: Object> Listener<K> {
 
     pub(super) fn stop(&self) {
         self.mailbox.end(HandlerState::Stopped);
+        self.inbox_ended();
+    }
+
+    /// The inbox has ended: wakes those that wait for the handler's sync or for its last call.
+    fn inbox_ended(&self) -> Run {
         self.bell.ring();
-        if self.progress.lock().run == Run::NotYet {
-            // No task serves the handler, and one that begins now finds the inbox ended: it will never be called.
+        let run = self.progress.lock().run;
+        // A task that runs may be inside a call, and reports its end itself. One that begins later finds the inbox
+        // ended and calls nothing. A reader is never inside a call, and may hold its stream for ever.
+        if run != Run::Running || self.served == Served::ByReader {
             self.ended.set();
         }
+        run
     }
 
     pub(super) fn is_active(&self) -> bool {
         self.mailbox.state() == HandlerState::Active
     }
 
-    /// Whether a handler has not come through the initial state, and nobody took it back.
+    /// Whether a handler has not come through the initial state, and was not removed. One that was
+    /// disconnected counts: its owner waits for a sync that will not come, and must learn why.
     pub(super) fn is_missing(&self) -> bool {
         self.served == Served::ByTask && !self.is_removed() && !self.synced.is_set()
     }
@@ -198,12 +155,14 @@ impl<K: Object> Listener<K> {
         matches!(self.mailbox.state(), HandlerState::Removed)
     }
 
-    /// The next event for the handler, without waiting. Marks are dealt with on the way.
+    /// Takes the next event for the handler, without waiting. Marks are dealt with on the way.
     pub(super) fn take(&self) -> Option<Event<K>> {
         loop {
             match self.mailbox.take() {
                 Taken::Item(Item::Event(event)) => {
-                    self.progress.lock().busy_since = Some(Instant::now());
+                    if self.served == Served::ByTask {
+                        self.progress.lock().busy_since = Some(Instant::now());
+                    }
                     return Some(event);
                 }
                 Taken::Item(Item::InitialEnd) => {
@@ -218,7 +177,7 @@ impl<K: Object> Listener<K> {
     /// The handler has returned from its call.
     pub(super) fn returned(&self, panic: Option<String>) {
         if panic.is_some() {
-            // What the panic says may quote an object: it is in `status()`, not in the log.
+            // The panic's message may quote an object: it is in `status()`, not in the log.
             tracing::error!(handler = %self.name, "a handler panicked; it goes on with the next event");
         }
         let mut progress = self.progress.lock();
@@ -235,18 +194,21 @@ impl<K: Object> Listener<K> {
         self.mailbox.state() == HandlerState::Active
     }
 
-    pub(super) fn poll_ready(&self, cx: &std::task::Context<'_>) -> std::task::Poll<()> {
+    pub(super) fn poll_ready(&self, cx: &Context<'_>) -> Poll<()> {
         self.mailbox.poll_ready(cx)
     }
 
-    /// A task begins to serve the handler. The guard tells when it has ended, however it ends.
+    /// A task or a reader begins to take events. The guard ends that when it is dropped, for whatever reason.
     pub(super) fn serve(self: &Arc<Self>) -> Serving<K> {
         self.progress.lock().run = Run::Running;
         Serving(self.clone())
     }
 
-    /// Runs handler code, so that [`Registration::remove`] inside it knows where it is.
+    /// Runs handler code, so that [`Registration::remove`](super::Registration::remove) inside it does not
+    /// wait for itself.
     pub(super) fn inside<T>(&self, call: impl FnOnce() -> T) -> T {
+        // Restored and not cleared, also by a panic: a handler may drive another one inside its own call, on
+        // this thread.
         struct Restore(usize);
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -274,39 +236,35 @@ impl<K> Listener<K> {
     pub(super) fn is_busy(&self) -> bool {
         self.progress.lock().busy_since.is_some()
     }
+
+    pub(super) fn schedule(&self) -> &Mutex<Schedule> {
+        &self.schedule
+    }
+
+    /// How often the handler receives every object again.
+    pub(super) fn resync_period(&self) -> Option<Duration> {
+        self.schedule.lock().period()
+    }
 }
 
-/// Held by the task that serves a handler.
+/// Held by the task or the reader that takes a listener's events.
 pub(super) struct Serving<K>(Arc<Listener<K>>);
 
 impl<K> Drop for Serving<K> {
     fn drop(&mut self) {
-        self.0.progress.lock().run = Run::Ended;
+        let mut progress = self.0.progress.lock();
+        progress.run = Run::Ended;
+        // A task that was dropped inside a call (its runtime ended) never returns from it. Without this the
+        // listener would stay busy, and a busy listener is never forgotten.
+        progress.busy_since = None;
+        drop(progress);
         self.0.ended.set();
     }
 }
 
-/// What a registration can do, whatever the kind.
-trait Control: Send + Sync {
-    fn status(&self, resync: Option<Duration>) -> HandlerStatus;
-    fn synced(&self) -> &Latch;
-    fn ended(&self) -> &Latch;
-    fn remove(&self) -> Removing;
-}
-
-/// What a removal still has to wait for.
-enum Removing {
-    /// The handler is inside a call, or its task has not noticed yet.
-    Running,
-    /// This is the handler's own code: waiting for it to return would never end.
-    Inside,
-    /// No task serves it, and none ever will.
-    NotServed,
-}
-
 impl<K: Object> Control for Listener<K> {
-    fn status(&self, resync: Option<Duration>) -> HandlerStatus {
-        Listener::status(self, resync)
+    fn status(&self) -> HandlerStatus {
+        Listener::status(self)
     }
 
     fn synced(&self) -> &Latch {
@@ -318,26 +276,26 @@ impl<K: Object> Control for Listener<K> {
     }
 
     fn remove(&self) -> Removing {
+        // The inbox first: a task that begins to run between the two steps finds it ended, so no call starts
+        // after this one.
         self.mailbox.end(HandlerState::Removed);
-        self.bell.ring();
-        match self.progress.lock().run {
+        match self.inbox_ended() {
+            Run::Running if self.served == Served::ByReader => Removing::NotServed,
             Run::Running if INSIDE.get() == self.identity() => Removing::Inside,
             Run::Running => Removing::Running,
-            Run::NotYet | Run::Ended => {
-                self.ended.set();
-                Removing::NotServed
-            }
+            Run::NotYet | Run::Ended => Removing::NotServed,
         }
     }
 }
 
 impl<K: Object> Listener<K> {
-    pub(super) fn status(&self, resync: Option<Duration>) -> HandlerStatus {
-        let (depth, mode) = self.mailbox.depth();
+    pub(super) fn status(&self) -> HandlerStatus {
+        let (state, depth, mode) = self.mailbox.overview();
+        let resync = self.resync_period();
         let progress = self.progress.lock();
         HandlerStatus {
             name: self.name.clone(),
-            state: self.mailbox.state(),
+            state,
             depth,
             mode,
             synced: self.synced.is_set(),
@@ -346,78 +304,5 @@ impl<K: Object> Listener<K> {
             panics: progress.panics,
             last_panic: progress.last_panic.clone(),
         }
-    }
-}
-
-/// A registered handler. Dropping it does not unregister: the handler stays until it is [removed](Self::remove) or its informer
-/// stops.
-#[derive(Clone)]
-pub struct Registration(Arc<dyn Control>);
-
-impl Registration {
-    pub(crate) fn new<K: Object>(listener: Arc<Listener<K>>) -> Self {
-        Self(listener)
-    }
-
-    /// Whether the handler has returned from its calls for the whole initial state.
-    pub fn has_synced(&self) -> bool {
-        self.0.synced().is_set()
-    }
-
-    /// Waits until the handler has returned from its calls for the whole initial state. Any number of tasks may wait.
-    pub async fn synced(&self) -> Result<(), ListenerEnded> {
-        tokio::select! {
-            biased;
-            () = self.0.synced().wait() => Ok(()),
-            () = self.0.ended().wait() => match self.status().state {
-                _ if self.has_synced() => Ok(()),
-                HandlerState::Removed => Err(ListenerEnded::Removed),
-                HandlerState::Disconnected => Err(ListenerEnded::Disconnected),
-                HandlerState::Active | HandlerState::Stopped => Err(ListenerEnded::Stopped),
-            },
-        }
-    }
-
-    /// The handler's state, depth and panics. (Its resync period is shown by the informer's `status()`.)
-    pub fn status(&self) -> HandlerStatus {
-        self.0.status(None)
-    }
-
-    /// Removes the handler. It takes effect at this call, awaited or not: no further event reaches the handler. Awaited, it
-    /// returns once the handler has returned from the call it may be in; from inside that very call it returns at once.
-    ///
-    /// Removing twice, or after the informer stopped, does nothing.
-    pub fn remove(&self) -> Removal {
-        let removing = self.0.remove();
-        let ended = self.0.ended().clone();
-        Removal(Box::pin(async move {
-            match removing {
-                Removing::Running => ended.wait().await,
-                Removing::Inside | Removing::NotServed => {}
-            }
-        }))
-    }
-}
-
-impl fmt::Debug for Registration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Registration").field(&self.status()).finish()
-    }
-}
-
-/// Waits for a removed handler to return from its last call.
-pub struct Removal(Pin<Box<dyn Future<Output = ()> + Send>>);
-
-impl Future for Removal {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<()> {
-        self.0.as_mut().poll(cx)
-    }
-}
-
-impl fmt::Debug for Removal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Removal")
     }
 }

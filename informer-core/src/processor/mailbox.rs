@@ -1,14 +1,15 @@
-//! The inbox of one handler: filled by the processor, emptied by the handler's task, closed from anywhere.
+//! The inbox of one handler: filled by the processor, emptied by the handler's task or a stream's reader,
+//! closed from anywhere.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::buffer::{Buffer, BufferMode, Item, Pushed};
-use super::listener::HandlerState;
+use super::registration::HandlerState;
 use crate::handler::{Event, HandlerOptions, Origin};
 use crate::object::Object;
 use crate::store::Snapshot;
-use crate::sync::{Mutex, simulation};
+use crate::sync::{Mutex, MutexGuard, simulation};
 
 /// What the handler's task finds in its inbox.
 pub(super) enum Taken<K> {
@@ -20,7 +21,7 @@ pub(super) enum Taken<K> {
     End,
 }
 
-/// A buffer, the state a late handler starts from, and whether anyone still listens.
+/// A buffer, the state a late handler starts from, and whether the handler still receives events.
 pub(super) struct Mailbox<K>(Mutex<Inbox<K>>);
 
 struct Inbox<K> {
@@ -30,7 +31,7 @@ struct Inbox<K> {
     waker: Option<Waker>,
 }
 
-/// The objects that were there when the handler came, told before anything else.
+/// The objects of the cache at the time the handler was added, delivered before anything else.
 enum Replay<K> {
     None,
     /// Not listed yet: a snapshot is cheap to take while others wait, listing it is not.
@@ -48,27 +49,35 @@ impl<K: Object> Mailbox<K> {
         }))
     }
 
-    /// What the handler hears first.
+    /// The objects the handler receives first.
     pub(super) fn replay(&self, snapshot: Snapshot<K>) {
         let mut inbox = self.0.lock();
         inbox.replay = Replay::Snapshot(snapshot);
-        inbox.wake();
+        wake(inbox);
     }
 
-    /// Adds an event; tells whether that was one too many, and ended the inbox.
-    pub(super) fn push(&self, event: Event<K>) -> Pushed {
+    /// Appends events in their order, under one lock. Reports whether one was too many: the inbox has then
+    /// ended, and the events after that one are dropped.
+    pub(super) fn push_all(&self, events: impl Iterator<Item = Event<K>>) -> Pushed {
         let mut inbox = self.0.lock();
         if inbox.state != HandlerState::Active {
             return Pushed::Kept;
         }
         let before = inbox.buffer.mode();
-        let pushed = inbox.buffer.push(event);
-        if pushed == Pushed::Overflowed {
-            inbox.end(HandlerState::Disconnected);
+        for event in events {
+            if inbox.buffer.push(event) == Pushed::Overflowed {
+                let leftovers = inbox.end(HandlerState::Disconnected);
+                simulation::transition("buffer", before.name(), inbox.buffer.mode().name());
+                wake(inbox);
+                drop(leftovers);
+                return Pushed::Overflowed;
+            }
         }
         simulation::transition("buffer", before.name(), inbox.buffer.mode().name());
-        inbox.wake();
-        pushed
+        if inbox.has_something() {
+            wake(inbox);
+        }
+        Pushed::Kept
     }
 
     pub(super) fn push_initial_end(&self) {
@@ -77,28 +86,32 @@ impl<K: Object> Mailbox<K> {
             return;
         }
         inbox.buffer.push_initial_end();
-        inbox.wake();
+        wake(inbox);
     }
 
-    /// Ends the inbox; what waits in it is dropped. The first reason stays, except that a removal follows a disconnection.
+    /// Ends the inbox; what waits in it is dropped. The first reason stays, except that a removal follows a
+    /// disconnection.
     pub(super) fn end(&self, state: HandlerState) {
         let mut inbox = self.0.lock();
-        inbox.end(state);
-        inbox.wake();
+        let leftovers = inbox.end(state);
+        wake(inbox);
+        // Tens of thousands of objects may end here: not under the lock, for which the processor may wait.
+        drop(leftovers);
     }
 
     pub(super) fn state(&self) -> HandlerState {
         self.0.lock().state
     }
 
-    pub(super) fn depth(&self) -> (usize, BufferMode) {
+    /// The state, how many events wait, and how they are kept.
+    pub(super) fn overview(&self) -> (HandlerState, usize, BufferMode) {
         let inbox = self.0.lock();
         let replayed = match &inbox.replay {
             Replay::None => 0,
             Replay::Snapshot(snapshot) => snapshot.len(),
             Replay::Objects(objects) => objects.len(),
         };
-        (replayed + inbox.buffer.len(), inbox.buffer.mode())
+        (inbox.state, replayed + inbox.buffer.len(), inbox.buffer.mode())
     }
 
     /// Takes what comes next, without waiting.
@@ -109,7 +122,7 @@ impl<K: Object> Mailbox<K> {
             drop(inbox);
             let objects = snapshot.list().into_iter();
             inbox = self.0.lock();
-            // The inbox may have ended in between, and must not keep what nobody will hear.
+            // The inbox may have ended in between, and must not keep what no one will receive.
             if let Replay::Snapshot(_) = inbox.replay {
                 inbox.replay = Replay::Objects(objects);
             }
@@ -157,23 +170,31 @@ impl<K: Object> Inbox<K> {
         taken
     }
 
-    fn end(&mut self, state: HandlerState) {
+    /// Ends the inbox and returns what waited in it, to be dropped without the lock.
+    fn end(&mut self, state: HandlerState) -> (Buffer<K>, Replay<K>) {
         simulation::transition("handler", self.state.name(), state.name());
         match (self.state, state) {
-            // One that was disconnected stays in sight, so that its owner can learn why it hears nothing, until it is removed.
+            // A disconnected handler stays visible until it is removed, so that its owner can learn why it
+            // receives nothing.
             (HandlerState::Active, _) | (HandlerState::Disconnected, HandlerState::Removed) => {
                 self.state = state
             }
             _ => {}
         }
-        self.buffer.clear();
-        self.replay = Replay::None;
+        (
+            self.buffer.take_all(),
+            std::mem::replace(&mut self.replay, Replay::None),
+        )
     }
+}
 
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
+/// Unlocks the inbox, then wakes the handler's task. In this order, because a waker is code of the reader's
+/// executor.
+fn wake<K>(mut inbox: MutexGuard<'_, Inbox<K>>) {
+    let waker = inbox.waker.take();
+    drop(inbox);
+    if let Some(waker) = waker {
+        waker.wake();
     }
 }
 

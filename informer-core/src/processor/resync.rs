@@ -1,34 +1,40 @@
-//! When each handler is to hear of every object again: upstream's two-level rule, without a clock of its own.
+//! When each handler receives every object again: upstream's two-level rule, without a clock of its own.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Less than this is not worth asking for.
+use crate::sync::Mutex;
+
+/// The shortest period.
 const MINIMUM: Duration = Duration::from_secs(1);
 
 /// More than this is as good as never, and keeps the arithmetic of instants safe.
 const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The check period of an informer and the resync periods of its handlers.
+/// The check period of an informer, which bounds the resync periods of its handlers.
 ///
-/// The informer looks every `check_period` whether some handler's own period has passed. Before it starts, a handler
-/// that asks for less lowers the check period; afterwards the handler is raised to it. Without a check period there are no
-/// resyncs at all.
+/// The informer looks every `check_period` whether some handler's own period has passed. Before it starts, a
+/// handler that asks for less lowers the check period; afterwards the handler is raised to it. Without a
+/// check period there are no resyncs at all.
 #[derive(Debug)]
 pub(super) struct ResyncPlan {
     /// What a handler gets that asks for nothing else: the informer's own period, whatever others ask for.
     default_period: Option<Duration>,
     check_period: Option<Duration>,
     frozen: bool,
-    handlers: Vec<Handler>,
+}
+
+/// One handler's share of the plan, kept with the handler. The default is a handler that is never resynced.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    requested: Option<Duration>,
+    cycle: Option<Cycle>,
 }
 
 #[derive(Debug)]
-struct Handler {
-    id: u64,
-    requested: Option<Duration>,
-    effective: Option<Duration>,
+struct Cycle {
+    period: Duration,
     next: Instant,
 }
 
@@ -39,7 +45,6 @@ impl ResyncPlan {
             default_period: check_period,
             check_period,
             frozen: false,
-            handlers: Vec::new(),
         }
     }
 
@@ -51,15 +56,20 @@ impl ResyncPlan {
         self.check_period
     }
 
-    pub(super) fn add(&mut self, id: u64, requested: Option<Duration>, now: Instant) {
+    /// The schedule of a new handler. One that lowers the check period changes the schedules of the others.
+    pub(super) fn admit<'a>(
+        &mut self,
+        requested: Option<Duration>,
+        now: Instant,
+        others: impl Iterator<Item = &'a Mutex<Schedule>>,
+    ) -> Schedule {
         let mut requested = requested.map(within_reason);
         match (requested, self.check_period) {
             (Some(period), Some(check)) if period < check && self.frozen => requested = Some(check),
             (Some(period), Some(check)) if period < check => {
                 self.check_period = Some(period);
-                for handler in &mut self.handlers {
-                    handler.effective = effective(handler.requested, self.check_period);
-                    handler.next = now + handler.effective.unwrap_or_default();
+                for other in others {
+                    other.lock().restart(self.check_period, now);
                 }
             }
             (Some(_), None) => {
@@ -69,43 +79,50 @@ impl ResyncPlan {
             }
             _ => {}
         }
-        let effective = effective(requested, self.check_period);
-        self.handlers.push(Handler {
-            id,
+        let mut schedule = Schedule {
             requested,
-            effective,
-            next: now + effective.unwrap_or_default(),
-        });
-    }
-
-    pub(super) fn remove(&mut self, id: u64) {
-        self.handlers.retain(|handler| handler.id != id);
+            cycle: None,
+        };
+        schedule.restart(self.check_period, now);
+        schedule
     }
 
     /// The informer has started: periods count from now, and the check period stays as it is.
-    pub(super) fn freeze(&mut self, now: Instant) {
+    pub(super) fn freeze<'a>(&mut self, now: Instant, handlers: impl Iterator<Item = &'a Mutex<Schedule>>) {
         self.frozen = true;
-        for handler in &mut self.handlers {
-            handler.next = now + handler.effective.unwrap_or_default();
+        for handler in handlers {
+            handler.lock().restart(self.check_period, now);
         }
     }
+}
 
-    pub(super) fn period(&self, id: u64) -> Option<Duration> {
-        self.handlers.iter().find(|handler| handler.id == id)?.effective
+impl Schedule {
+    /// How often the handler receives every object again.
+    pub(super) fn period(&self) -> Option<Duration> {
+        Some(self.cycle.as_ref()?.period)
     }
 
-    /// The handlers whose period has passed; their next one starts now.
-    pub(super) fn due(&mut self, now: Instant) -> Vec<u64> {
-        let mut due = Vec::new();
-        for handler in &mut self.handlers {
-            if let Some(period) = handler.effective
-                && now >= handler.next
-            {
-                handler.next = now + period;
-                due.push(handler.id);
+    /// Whether the period has passed. If so, the next one starts now, and not when this one ended: a process
+    /// that was suspended for a day gets one resync, not one for each period it slept through.
+    pub(super) fn take_due(&mut self, now: Instant) -> bool {
+        match &mut self.cycle {
+            Some(cycle) if now >= cycle.next => {
+                cycle.next = now + cycle.period;
+                true
             }
+            _ => false,
         }
-        due
+    }
+
+    /// Begins a period, no shorter than the check period.
+    fn restart(&mut self, check_period: Option<Duration>, now: Instant) {
+        self.cycle = self.requested.zip(check_period).map(|(requested, check)| {
+            let period = requested.max(check);
+            Cycle {
+                period,
+                next: now + period,
+            }
+        });
     }
 }
 
@@ -113,17 +130,51 @@ fn within_reason(period: Duration) -> Duration {
     period.clamp(MINIMUM, MAXIMUM)
 }
 
-/// What a handler gets of what it asked for.
-fn effective(requested: Option<Duration>, check: Option<Duration>) -> Option<Duration> {
-    Some(requested?.max(check?))
-}
-
-#[cfg(test)]
+#[cfg(all(test, not(feature = "__model")))]
 mod tests {
     use super::*;
 
     const fn secs(seconds: u64) -> Option<Duration> {
         Some(Duration::from_secs(seconds))
+    }
+
+    /// A plan with its handlers, as a processor has them.
+    struct Handlers {
+        plan: ResyncPlan,
+        schedules: Vec<Mutex<Schedule>>,
+    }
+
+    impl Handlers {
+        fn new(check_period: Option<Duration>) -> Self {
+            Self {
+                plan: ResyncPlan::new(check_period),
+                schedules: Vec::new(),
+            }
+        }
+
+        fn add(&mut self, requested: Option<Duration>, now: Instant) {
+            let schedule = self.plan.admit(requested, now, self.schedules.iter());
+            self.schedules.push(Mutex::new(schedule));
+        }
+
+        fn freeze(&mut self, now: Instant) {
+            self.plan.freeze(now, self.schedules.iter());
+        }
+
+        fn periods(&self) -> Vec<Option<Duration>> {
+            self.schedules
+                .iter()
+                .map(|handler| handler.lock().period())
+                .collect()
+        }
+
+        /// The places of the handlers that are due.
+        fn due(&self, now: Instant) -> Vec<usize> {
+            let handlers = self.schedules.iter().enumerate();
+            handlers
+                .filter_map(|(place, handler)| handler.lock().take_due(now).then_some(place))
+                .collect()
+        }
     }
 
     /// Adds handlers in order, some before and some after the start, and compares what everyone ends up with.
@@ -134,19 +185,18 @@ mod tests {
         expected: (Option<Duration>, &[Option<Duration>]),
     ) {
         let now = Instant::now();
-        let mut plan = ResyncPlan::new(informer);
-        let mut id = 0;
+        let mut handlers = Handlers::new(informer);
         for requested in before {
-            plan.add(id, *requested, now);
-            id += 1;
+            handlers.add(*requested, now);
         }
-        plan.freeze(now);
+        handlers.freeze(now);
         for requested in after {
-            plan.add(id, *requested, now);
-            id += 1;
+            handlers.add(*requested, now);
         }
-        let periods: Vec<Option<Duration>> = (0..id).map(|id| plan.period(id)).collect();
-        assert_eq!((plan.check_period(), periods.as_slice()), expected);
+        assert_eq!(
+            (handlers.plan.check_period(), handlers.periods().as_slice()),
+            expected
+        );
     }
 
     /// Upstream: TestResyncCheckPeriod.
@@ -201,15 +251,33 @@ mod tests {
     fn each_handler_is_due_in_its_own_time() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut plan = ResyncPlan::new(secs(1));
-        plan.add(1, None, start);
-        plan.add(2, secs(2), start);
-        plan.add(3, secs(3), start);
-        plan.freeze(start);
-        assert_eq!(plan.due(at(1)), Vec::<u64>::new());
-        assert_eq!(plan.due(at(2)), [2]);
-        assert_eq!(plan.due(at(3)), [3]);
-        assert_eq!(plan.due(at(4)), [2]);
-        assert_eq!(plan.due(at(6)), [2, 3]);
+        let mut handlers = Handlers::new(secs(1));
+        handlers.add(None, start);
+        handlers.add(secs(2), start);
+        handlers.add(secs(3), start);
+        handlers.freeze(start);
+        assert_eq!(handlers.due(at(1)), Vec::<usize>::new());
+        assert_eq!(handlers.due(at(2)), [1]);
+        assert_eq!(handlers.due(at(3)), [2]);
+        assert_eq!(handlers.due(at(4)), [1]);
+        assert_eq!(handlers.due(at(6)), [1, 2]);
+    }
+
+    #[test]
+    fn a_long_suspend_is_followed_by_one_resync_and_not_by_a_burst() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut handlers = Handlers::new(secs(10));
+        handlers.add(secs(10), start);
+        handlers.freeze(start);
+        assert_eq!(handlers.due(at(86_400)), [0], "once for the whole day");
+        for second in 1..10 {
+            assert_eq!(handlers.due(at(86_400 + second)), Vec::<usize>::new());
+        }
+        assert_eq!(
+            handlers.due(at(86_410)),
+            [0],
+            "the next period counts from the resync"
+        );
     }
 }

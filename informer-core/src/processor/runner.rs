@@ -72,7 +72,7 @@ pub(crate) async fn run_async<K: Object, H: AsyncEventHandler<K>>(
     }
 }
 
-/// Drives one call to its end, catching a panic in any poll.
+/// Drives one call to its end, and catches a panic in any poll.
 async fn call_async<K: Object>(
     listener: &Listener<K>,
     handler: &mut impl AsyncEventHandler<K>,

@@ -6,13 +6,17 @@ use std::task::{Context, Poll};
 
 use futures::Stream;
 
-use super::listener::{HandlerState, Listener, Registration, Serving};
+use super::listener::{Listener, Serving};
+use super::registration::Registration;
 use crate::handler::Event;
 use crate::object::Object;
 
-/// The same events a handler hears, for async code. Ends when the informer stops; dropping it unregisters.
+/// The events a handler receives, as a stream for async code. Ends when the informer stops; dropping it
+/// unregisters.
 ///
-/// Its buffer is a handler's: exact up to the limit, folded per object past it.
+/// Its buffer is a handler's: exact up to the limit, folded per object past it. Asking for the next event
+/// says that the last one is dealt with, which counts for the sync of its registration. A shutdown does not
+/// wait for its reader, and never names it as busy.
 pub struct EventStream<K: Object> {
     listener: Arc<Listener<K>>,
     _serving: Serving<K>,
@@ -41,15 +45,14 @@ impl<K: Object> Stream for EventStream<K> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         loop {
-            // Asking for the next event says that the last one is dealt with.
-            self.listener.returned(None);
             if let Some(event) = self.listener.take() {
                 return Poll::Ready(Some(event));
             }
-            if self.listener.status(None).state != HandlerState::Active {
+            if !self.listener.is_active() {
                 return Poll::Ready(None);
             }
-            // A take that found only a mark leaves an empty inbox; one that raced with a push finds it ready again.
+            // A take that found only a mark leaves an empty inbox; one that raced with a push finds it ready
+            // again.
             std::task::ready!(self.listener.poll_ready(cx));
         }
     }
@@ -57,7 +60,7 @@ impl<K: Object> Stream for EventStream<K> {
 
 impl<K: Object> Drop for EventStream<K> {
     fn drop(&mut self) {
-        // Takes effect at the call; nobody has to wait for a stream that is gone.
+        // Takes effect at the call: no task serves the stream, so there is nothing to wait for.
         drop(self.registration.remove());
     }
 }

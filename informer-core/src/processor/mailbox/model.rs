@@ -59,9 +59,9 @@ fn a_push_wakes_the_handler() {
         let pusher = {
             let mailbox = mailbox.clone();
             thread::spawn(move || {
-                mailbox.push(added("a"));
+                mailbox.push_all([added("a")].into_iter());
                 mailbox.push_initial_end();
-                mailbox.push(added("b"));
+                mailbox.push_all([added("b")].into_iter());
             })
         };
         assert_eq!(serve(&mailbox, 3), ["a", "(initial end)", "b"]);
@@ -75,7 +75,7 @@ fn two_pushers_wake_the_handler_for_both() {
         let mailbox = mailbox(&HandlerOptions::default());
         let pushers = ["a", "b"].map(|name| {
             let mailbox = mailbox.clone();
-            thread::spawn(move || mailbox.push(added(name)))
+            thread::spawn(move || mailbox.push_all([added(name)].into_iter()))
         });
         let mut heard = serve(&mailbox, 2);
         heard.sort();
@@ -93,8 +93,8 @@ fn nothing_is_taken_after_the_end() {
         let pusher = {
             let mailbox = mailbox.clone();
             thread::spawn(move || {
-                mailbox.push(added("a"));
-                mailbox.push(added("b"));
+                mailbox.push_all([added("a")].into_iter());
+                mailbox.push_all([added("b")].into_iter());
             })
         };
         let remover = {
@@ -109,8 +109,7 @@ fn nothing_is_taken_after_the_end() {
         assert!(["a", "b"].starts_with(&heard.iter().map(String::as_str).collect::<Vec<_>>()));
         pusher.join().unwrap();
         remover.join().unwrap();
-        assert_eq!(mailbox.depth(), (0, BufferMode::Exact));
-        assert_eq!(mailbox.state(), HandlerState::Removed);
+        assert_eq!(mailbox.overview(), (HandlerState::Removed, 0, BufferMode::Exact));
     });
 }
 
@@ -124,8 +123,8 @@ fn an_overflow_wakes_the_handler_to_its_end() {
         let pusher = {
             let mailbox = mailbox.clone();
             thread::spawn(move || {
-                mailbox.push(added("a"));
-                mailbox.push(added("b"));
+                mailbox.push_all([added("a")].into_iter());
+                mailbox.push_all([added("b")].into_iter());
                 mailbox.end(HandlerState::Stopped);
             })
         };
@@ -154,6 +153,6 @@ fn an_inbox_that_ends_during_the_replay_keeps_nothing() {
         let heard = serve(&mailbox, usize::MAX);
         assert!(heard.len() <= 1, "{heard:?}");
         remover.join().unwrap();
-        assert_eq!(mailbox.depth(), (0, BufferMode::Exact));
+        assert_eq!(mailbox.overview(), (HandlerState::Removed, 0, BufferMode::Exact));
     });
 }

@@ -75,6 +75,12 @@ impl Stage {
             stream,
             removed: false,
         });
+        // Adding forgets those that were removed: handlers that come and go must not pile up.
+        let expected = self.listening.iter().filter(|one| !one.removed).count();
+        let kept = self.informer.kept_handlers();
+        if kept > expected {
+            report("I12", || format!("{kept} handlers are kept of {expected} in use"));
+        }
     }
 
     /// Removes a handler: it takes effect at the call, and when it has been awaited the handler has returned for good.

@@ -1,0 +1,137 @@
+//! From one commit to the buffers of the handlers, in two steps: a short one under the processor's lock, and
+//! delivery without it.
+
+use std::sync::Arc;
+
+use super::Inner;
+use super::listener::{Bell, Listener};
+use crate::handler::Event;
+use crate::object::Object;
+use crate::sync::MutexGuard;
+
+/// How many events a handler receives under one lock of its buffer. `status()` waits for that lock, so this
+/// bounds its wait.
+pub(super) const PORTION: usize = 256;
+
+/// Whom an event is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Every handler.
+    All,
+    /// Handlers with a resync period: an unchanged object in a relist.
+    Resyncing,
+}
+
+/// What follows the last event of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Nothing,
+    /// The mark after the initial state.
+    InitialEnd,
+}
+
+/// The moment in which a commit becomes visible. While it is held no handler can be added, so that a late
+/// handler either finds the commit in its snapshot or receives its events, never both (I8).
+///
+/// [`distribute`](Self::distribute) ends it. From then on handlers can be added again, although the events
+/// are still to be delivered: a handler added now finds the commit in its snapshot, and is not among the
+/// recipients, which are fixed here. Commits come from one controller, one after the other, so each recipient
+/// receives their events in the order of the commits (I7).
+pub(crate) struct Publication<'a, K> {
+    inner: MutexGuard<'a, Inner<K>>,
+    then: Then,
+    bell: &'a Bell,
+}
+
+impl<'a, K: Object> Publication<'a, K> {
+    pub(super) fn new(inner: MutexGuard<'a, Inner<K>>, bell: &'a Bell) -> Self {
+        Self {
+            inner,
+            then: Then::Nothing,
+            bell,
+        }
+    }
+
+    /// The commit completes the initial state: a handler that has received all events so far is in sync.
+    pub(crate) fn complete_initial_state(&mut self) {
+        self.inner.synced = true;
+        self.then = Then::InitialEnd;
+    }
+
+    /// The commit is visible now; its events may be delivered.
+    pub(crate) fn distribute(mut self) -> Distribution<'a, K> {
+        self.inner.sweep();
+        let listeners = self.inner.listeners.iter();
+        // A disconnected handler is kept for `status()`, but receives nothing.
+        let listeners = listeners
+            .filter(|listener| listener.is_active())
+            .cloned()
+            .collect();
+        Distribution::new(listeners, self.then, self.bell)
+    }
+}
+
+/// Delivers the events of one commit to the handlers there were when it became visible. Dropped, it has
+/// delivered all of them.
+pub(crate) struct Distribution<'a, K: Object> {
+    listeners: Vec<Arc<Listener<K>>>,
+    /// Less than a portion, for all listeners.
+    pending: Vec<(Audience, Event<K>)>,
+    then: Then,
+    bell: &'a Bell,
+}
+
+impl<'a, K: Object> Distribution<'a, K> {
+    pub(super) fn new(listeners: Vec<Arc<Listener<K>>>, then: Then, bell: &'a Bell) -> Self {
+        Self {
+            listeners,
+            pending: Vec::new(),
+            then,
+            bell,
+        }
+    }
+
+    /// Puts an event into the buffers of its audience, at the latest when this is dropped. Never waits for a
+    /// handler.
+    pub(crate) fn tell(&mut self, audience: Audience, event: &Event<K>) {
+        if self.listeners.is_empty() {
+            return;
+        }
+        self.pending.push((audience, event.clone()));
+        if self.pending.len() == PORTION {
+            self.deliver();
+        }
+    }
+
+    fn deliver(&mut self) {
+        for listener in &self.listeners {
+            // Once for all events: what each costs per handler is a comparison.
+            let is_resynced = listener.resync_period().is_some();
+            let events = self.pending.iter().filter(|(audience, _)| match audience {
+                Audience::All => true,
+                Audience::Resyncing => is_resynced,
+            });
+            listener.push_all(events.map(|(_, event)| event.clone()));
+        }
+        self.pending.clear();
+    }
+
+    #[cfg(all(test, not(feature = "__model")))]
+    pub(super) fn recipients(&self) -> usize {
+        self.listeners.len()
+    }
+}
+
+impl<K: Object> Drop for Distribution<'_, K> {
+    fn drop(&mut self) {
+        if !self.pending.is_empty() {
+            self.deliver();
+        }
+        if self.then == Then::InitialEnd {
+            for listener in &self.listeners {
+                listener.mark_initial_end();
+            }
+            self.bell.ring();
+        }
+    }
+}

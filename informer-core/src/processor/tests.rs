@@ -1,0 +1,323 @@
+//! The processor without an informer: who is kept, who receives what, and what waits for what.
+
+use std::sync::mpsc;
+
+use futures::{FutureExt, StreamExt};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::distribution::PORTION;
+use super::*;
+use crate::handler::{Event, Origin, Overflow, UpdateCause};
+use crate::key::ObjectKey;
+use crate::store::{self, Indexer, IndexerWriter};
+
+/// Far longer than anything here takes; reached only by a deadlock, which must fail and not hang.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn object(name: &str) -> Arc<ConfigMap> {
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    Arc::new(object)
+}
+
+fn added(name: &str) -> Event<ConfigMap> {
+    Event::added(object(name), Origin::Live)
+}
+
+/// A store with its processor, as a controller has them.
+struct Stage {
+    processor: Processor<ConfigMap>,
+    writer: IndexerWriter<ConfigMap>,
+    indexer: Indexer<ConfigMap>,
+}
+
+impl Stage {
+    fn new(check_period: Option<Duration>) -> Self {
+        let (writer, indexer) = store::new();
+        Self {
+            processor: Processor::new(check_period),
+            writer,
+            indexer,
+        }
+    }
+
+    fn add(&self, options: &HandlerOptions, served: Served) -> Arc<Listener<ConfigMap>> {
+        let snapshot = || self.indexer.snapshot();
+        self.processor
+            .add_or_ended("it".to_owned(), options, served, snapshot)
+    }
+
+    fn handler(&self) -> Arc<Listener<ConfigMap>> {
+        self.add(&HandlerOptions::default(), Served::ByTask)
+    }
+
+    fn stream(&self) -> EventStream<ConfigMap> {
+        EventStream::new(self.add(&HandlerOptions::default(), Served::ByReader))
+    }
+
+    /// Commits additions, and returns the distribution of their events.
+    fn publish(&mut self, names: &[String]) -> Distribution<'_, ConfigMap> {
+        let mut commit = self.writer.begin();
+        for name in names {
+            commit.upsert(ObjectKey::cluster(name.as_str()), object(name));
+        }
+        let publication = self.processor.publication();
+        commit.publish();
+        let mut distribution = publication.distribute();
+        for name in names {
+            distribution.tell(Audience::All, &added(name));
+        }
+        distribution
+    }
+
+    fn commit(&mut self, name: &str) {
+        drop(self.publish(&[name.to_owned()]));
+    }
+}
+
+/// What a handler would receive now, as `+name` from the snapshot and `name` from events.
+fn received(listener: &Listener<ConfigMap>) -> Vec<String> {
+    std::iter::from_fn(|| listener.take())
+        .map(|event| {
+            let sign = match event {
+                Event::Added {
+                    origin: Origin::Initial,
+                    ..
+                } => "+",
+                _ => "",
+            };
+            format!("{sign}{}", event.key().unwrap().name())
+        })
+        .collect()
+}
+
+#[test]
+fn streams_dropped_after_an_event_are_forgotten() {
+    let mut stage = Stage::new(None);
+    stage.commit("a");
+    for _ in 0..100 {
+        let mut stream = stage.stream();
+        let event = stream.next().now_or_never().flatten();
+        assert!(event.is_some(), "the stream begins with the snapshot");
+    }
+    assert!(stage.processor.kept() <= 1, "adding forgets those before");
+    assert_eq!(stage.processor.busy(), Vec::<String>::new());
+    stage.commit("b");
+    assert_eq!(stage.processor.kept(), 0, "a commit forgets the last one");
+}
+
+#[test]
+fn a_reader_between_two_polls_is_not_busy() {
+    let mut stage = Stage::new(None);
+    stage.commit("a");
+    let mut stream = stage.stream();
+    assert!(stream.next().now_or_never().flatten().is_some());
+    assert_eq!(stage.processor.busy(), Vec::<String>::new());
+    assert_eq!(stream.registration().status().busy_for, None);
+}
+
+#[test]
+fn handlers_that_come_and_go_while_nothing_changes_are_forgotten() {
+    let stage = Stage::new(Some(Duration::from_secs(10)));
+    for _ in 0..100 {
+        let listener = stage.handler();
+        let _serving = listener.serve();
+        drop(Registration::new(listener.clone()).remove());
+    }
+    assert!(stage.processor.kept() <= 1, "{}", stage.processor.kept());
+    let due = stage.processor.due(Instant::now() + Duration::from_secs(60));
+    assert_eq!(due, None, "nor do they leave resyncs behind");
+}
+
+#[test]
+fn a_removed_handler_inside_its_last_call_is_kept_until_it_returns() {
+    let mut stage = Stage::new(None);
+    stage.commit("a");
+    let listener = stage.handler();
+    let serving = listener.serve();
+    assert!(listener.take().is_some());
+    drop(Registration::new(listener.clone()).remove());
+    stage.commit("b");
+    assert_eq!(stage.processor.busy(), ["it"]);
+    listener.returned(None);
+    stage.commit("c");
+    assert_eq!(stage.processor.kept(), 0);
+    drop(serving);
+}
+
+/// A runtime that ends drops the tasks of handlers wherever they are.
+#[test]
+fn a_task_dropped_inside_a_call_is_no_longer_busy() {
+    let mut stage = Stage::new(None);
+    stage.commit("a");
+    let listener = stage.handler();
+    let serving = listener.serve();
+    assert!(listener.take().is_some());
+    assert_eq!(stage.processor.busy(), ["it"]);
+    drop(serving);
+    assert_eq!(stage.processor.busy(), Vec::<String>::new());
+    drop(Registration::new(listener).remove());
+    stage.commit("b");
+    assert_eq!(stage.processor.kept(), 0);
+}
+
+#[test]
+fn only_active_listeners_are_visited() {
+    let mut stage = Stage::new(None);
+    let disconnect = HandlerOptions::default()
+        .buffer(1)
+        .on_overflow(Overflow::Disconnect);
+    let slow = stage.add(&disconnect, Served::ByTask);
+    let _active = stage.handler();
+    assert_eq!(stage.publish(&["a".to_owned(), "b".to_owned()]).recipients(), 2);
+    assert_eq!(slow.status().state, HandlerState::Disconnected);
+    assert_eq!(stage.publish(&["c".to_owned()]).recipients(), 1);
+    assert_eq!(stage.processor.kept(), 2, "it stays visible until it is removed");
+}
+
+#[test]
+fn status_and_new_handlers_do_not_wait_for_a_distribution() {
+    let (done, outcome) = mpsc::channel();
+    // On a thread, so that a deadlock is a failure of this test and not its end.
+    std::thread::spawn(move || {
+        let mut stage = Stage::new(None);
+        let early = stage.handler();
+        let mut commit = stage.writer.begin();
+        commit.upsert(ObjectKey::cluster("a"), object("a"));
+        let publication = stage.processor.publication();
+        commit.publish();
+        let mut distribution = publication.distribute();
+        distribution.tell(Audience::All, &added("a"));
+        let seen = stage.processor.status().len();
+        let late = stage.handler();
+        distribution.tell(Audience::All, &added("b"));
+        drop(distribution);
+        let _ = done.send((seen, received(&early), received(&late)));
+    });
+    let (seen, early, late) = outcome
+        .recv_timeout(LIMIT)
+        .expect("it waited for the distribution");
+    assert_eq!(seen, 1);
+    assert_eq!(early, ["a", "b"]);
+    assert_eq!(
+        late,
+        ["+a"],
+        "the commit is in its snapshot, and its events are for others"
+    );
+}
+
+#[test]
+fn a_handler_added_while_the_initial_state_is_delivered_comes_into_sync() {
+    let mut stage = Stage::new(None);
+    let early = stage.handler();
+    let mut commit = stage.writer.begin();
+    commit.upsert(ObjectKey::cluster("a"), object("a"));
+    let mut publication = stage.processor.publication();
+    commit.publish();
+    publication.complete_initial_state();
+    let mut distribution = publication.distribute();
+    let late = stage.handler();
+    distribution.tell(Audience::All, &added("a"));
+    assert_eq!(received(&late), ["+a"]);
+    assert!(Registration::new(late).has_synced());
+    assert_eq!(received(&early), Vec::<String>::new());
+    assert!(
+        !Registration::new(early.clone()).has_synced(),
+        "its events are still to come"
+    );
+    drop(distribution);
+    assert_eq!(received(&early), ["a"]);
+    assert!(Registration::new(early).has_synced());
+}
+
+#[test]
+fn a_commit_of_several_portions_arrives_whole_and_in_order() {
+    let names: Vec<String> = (0..3 * PORTION + 1).map(|number| number.to_string()).collect();
+    let mut stage = Stage::new(None);
+    let listener = stage.handler();
+    drop(stage.publish(&names));
+    assert_eq!(received(&listener), names);
+}
+
+#[test]
+fn a_handler_that_overflows_within_a_portion_receives_nothing_more() {
+    let mut stage = Stage::new(None);
+    let options = HandlerOptions::default()
+        .buffer(2)
+        .on_overflow(Overflow::Disconnect);
+    let listener = stage.add(&options, Served::ByTask);
+    let mut changes = stage.processor.sync_changes();
+    changes.mark_unchanged();
+    drop(stage.publish(&["a", "b", "c", "d"].map(str::to_owned)));
+    let status = listener.status();
+    assert_eq!((status.state, status.depth), (HandlerState::Disconnected, 0));
+    assert!(
+        changes.has_changed().unwrap(),
+        "those that wait for its sync look again"
+    );
+}
+
+/// An unchanged object of a relist, and a resync that is due.
+#[test]
+fn resyncs_reach_those_that_asked_for_them() {
+    let mut stage = Stage::new(Some(Duration::from_secs(10)));
+    let never = HandlerOptions::default().resync(None);
+    let (resynced, never) = (stage.handler(), stage.add(&never, Served::ByTask));
+    let event = Event::updated(object("a"), object("a"), UpdateCause::Resync);
+    let publication = stage.processor.publication();
+    stage.writer.begin().publish();
+    publication.distribute().tell(Audience::Resyncing, &event);
+    assert_eq!((received(&resynced).len(), received(&never).len()), (1, 0));
+
+    let ticket = stage
+        .processor
+        .due(Instant::now() + Duration::from_secs(10))
+        .unwrap();
+    assert_eq!(ticket, ResyncTicket::new(vec![resynced.id()]));
+    stage.processor.resync(&ticket).tell(Audience::All, &event);
+    assert_eq!((received(&resynced).len(), received(&never).len()), (1, 0));
+}
+
+#[test]
+fn a_registration_shows_the_resync_period_in_force() {
+    let stage = Stage::new(Some(Duration::from_secs(60)));
+    let period = |listener: &Arc<Listener<ConfigMap>>| Registration::new(listener.clone()).status().resync;
+    let inherits = stage.handler();
+    assert_eq!(period(&inherits), Some(Duration::from_secs(60)));
+    stage.processor.freeze_resync();
+    let often = HandlerOptions::default().resync(Some(Duration::from_secs(5)));
+    let often = stage.add(&often, Served::ByTask);
+    assert_eq!(
+        period(&often),
+        Some(Duration::from_secs(60)),
+        "raised to the check period"
+    );
+    let never = HandlerOptions::default().resync(None);
+    assert_eq!(period(&stage.add(&never, Served::ByTask)), None);
+}
+
+/// Nothing tells when a reader will poll again, so no wait may depend on it.
+#[test]
+fn waits_for_a_stream_that_ended_return_while_its_reader_holds_it() {
+    let mut stage = Stage::new(None);
+    stage.commit("a");
+    let disconnect = HandlerOptions::default()
+        .buffer(1)
+        .on_overflow(Overflow::Disconnect);
+    let ends: [(fn(&mut Stage, &Registration), ListenerEnded); 3] = [
+        (|_, stream| drop(stream.remove()), ListenerEnded::Removed),
+        (
+            |stage, _| drop(stage.publish(&["b", "c"].map(str::to_owned))),
+            ListenerEnded::Disconnected,
+        ),
+        (|stage, _| stage.processor.stop(), ListenerEnded::Stopped),
+    ];
+    for (end, expected) in ends {
+        let stream = EventStream::new(stage.add(&disconnect, Served::ByReader));
+        let registration = stream.registration().clone();
+        assert_eq!(registration.synced().now_or_never(), None);
+        end(&mut stage, &registration);
+        assert_eq!(registration.synced().now_or_never(), Some(Err(expected)));
+        assert!(registration.remove().now_or_never().is_some(), "{expected:?}");
+    }
+}
