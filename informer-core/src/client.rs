@@ -52,8 +52,8 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
         ));
     }
     let plugin = plugin_of(&config);
-    // kube panics on a token that cannot be a header. One in the configuration was checked above; one that a credential
-    // plugin gives is seen by kube only.
+    // kube panics on a token that cannot be a header. One in the configuration was checked above; one that a
+    // credential plugin gives is seen by kube only.
     let builder = catch_unwind(AssertUnwindSafe(|| connect::builder(config)))
         .map_err(|_| match &plugin {
             Some(_) => bad_token("that a credential plugin gave"),
@@ -127,7 +127,8 @@ pub enum ClientError {
     NoConfiguration,
     /// There is a kubeconfig, but it cannot be used.
     Kubeconfig {
-        /// The files it was read from: several if `KUBECONFIG` names several and it is unknown which is to blame.
+        /// The files it was read from: several if `KUBECONFIG` names several and it is unknown which is to
+        /// blame.
         paths: Vec<PathBuf>,
         /// What is wrong with it.
         why: String,

@@ -88,8 +88,9 @@ impl ObjectKey {
     }
 }
 
-/// Prints `namespace/name`, or `name`. What no Kubernetes API server accepts is made safe for logs: control characters
-/// are escaped, a namespace is cut at 63 characters and a name at 253. Any other key can be parsed again.
+/// Prints `namespace/name`, or `name`. What no Kubernetes API server accepts is made safe for logs: control
+/// characters are escaped, a namespace is cut at 63 characters and a name at 253. Any other key can be parsed
+/// again.
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(namespace) = &self.namespace {

@@ -14,9 +14,9 @@ const SUFFIX: usize = 32;
 
 /// Prints a text that a server or another user wrote.
 ///
-/// Control characters, line separators and marks that change the direction of writing are escaped, so that a text
-/// cannot forge a log line or move a terminal's cursor. A text over its limit is cut and followed by its length. What
-/// is printed never exceeds the limit, so printing twice is the same as printing once.
+/// Control characters, line separators and marks that change the direction of writing are escaped, so that a
+/// text cannot forge a log line or move a terminal's cursor. A text over its limit is cut and followed by its
+/// length. What is printed never exceeds the limit, so printing twice is the same as printing once.
 #[derive(Clone, Copy)]
 pub(crate) struct Printable<'t> {
     text: &'t str,

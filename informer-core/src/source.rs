@@ -335,7 +335,8 @@ pub enum SourceError {
 
 /// An error answer of the server (`metav1.Status`), as far as the library needs it.
 ///
-/// A [`KubeSource`] escapes and cuts the texts while it reads them: a reason at 253 characters, messages at 1,024.
+/// A [`KubeSource`] escapes and cuts the texts while it reads them: a reason at 253 characters, messages at
+/// 1,024.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerStatus {
     /// The HTTP code.

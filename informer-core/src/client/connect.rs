@@ -1,8 +1,8 @@
 //! The service stack below our client: kube's, over sockets with TCP keep-alive.
 //!
-//! kube's connector cannot be replaced alone, so the stack is put together here as `kube::client::ClientBuilder` does:
-//! base URL, credentials, headers, spans, timeouts, TLS. A connection through a proxy is left to kube, without
-//! keep-alive: which proxies it can use depends on its own features.
+//! kube's connector cannot be replaced alone, so the stack is put together here as
+//! `kube::client::ClientBuilder` does: base URL, credentials, headers, spans, timeouts, TLS. A connection
+//! through a proxy is left to kube, without keep-alive: which proxies it can use depends on its own features.
 
 use std::time::Duration;
 
@@ -46,7 +46,8 @@ pub(super) fn builder(config: kube::Config) -> Result<ClientBuilder<Sender>, kub
         http::Uri::from_static("http://localhost"),
     ))?);
     let auth = config.auth_layer()?;
-    // A plugin that gives a certificate instead of a token may limit its life; only kube's own builder says so.
+    // A plugin that gives a certificate instead of a token may limit its life; only kube's own builder says
+    // so.
     let valid_until = match (&auth, &config.auth_info.exec) {
         (None, Some(_)) => *ClientBuilder::try_from(config.clone())?.build().valid_until(),
         _ => None,
@@ -116,7 +117,8 @@ where
     Box::new(body.map_err(Into::into))
 }
 
-/// Opens sockets that notice a peer that vanished without closing them, which a quiet watch otherwise never does.
+/// Opens sockets that notice a peer that vanished without closing them, which a quiet watch otherwise never
+/// does.
 pub(super) fn http_connector() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);

@@ -48,9 +48,10 @@ pub(super) async fn send(
 
 /// Reads a response's body, in pieces of at most [`PIECE_BYTES`].
 ///
-/// A body whose next piece is always available (a server faster than we are, or a few bytes of gzip that unpack to
-/// many) would never be pending, and its reader would keep the worker for itself. So each piece costs one unit of
-/// tokio's cooperative budget, and after [`TURN_BYTES`] the reader yields whatever is left of the budget.
+/// A body whose next piece is always available (a server faster than we are, or a few bytes of gzip that
+/// unpack to many) would never be pending, and its reader would keep the worker for itself. So each piece
+/// costs one unit of tokio's cooperative budget, and after [`TURN_BYTES`] the reader yields whatever is left
+/// of the budget.
 pub(super) struct BodyReader {
     body: Body,
     encoding: Encoding,
@@ -113,8 +114,8 @@ impl BodyReader {
 
     /// The next bytes, if they are available without waiting for the server.
     ///
-    /// hyper reads a socket in a task of its own, which must run once more to bring what has already arrived: behind
-    /// a large piece it is given that chance.
+    /// hyper reads a socket in a task of its own, which must run once more to bring what has already arrived:
+    /// behind a large piece it is given that chance.
     pub(super) async fn available(&mut self) -> Option<Result<Chunk, SourceError>> {
         if let Some(chunk) = self.next().now_or_never() {
             return Some(chunk);
@@ -186,7 +187,8 @@ fn of_kube(error: &kube::Error) -> SourceError {
     }
 }
 
-/// Says why there are no credentials. What a plugin printed may hold a token, and so may its arguments and environment.
+/// Says why there are no credentials. What a plugin printed may hold a token, and so may its arguments and
+/// environment.
 pub(crate) fn describe_auth(error: &kube::client::AuthError, plugin: Option<&str>) -> String {
     use kube::client::AuthError;
     let plugin = match plugin {

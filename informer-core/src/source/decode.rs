@@ -25,8 +25,8 @@ pub trait Decode<K>: Send + Sync + 'static {
     /// Decodes one object.
     fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError>;
 
-    /// Decodes one item of a list. `types` is the type the list gives its items: those of built-in kinds do not carry
-    /// theirs, while the objects of a watch do. Calls [`decode`](Self::decode) unless overridden.
+    /// Decodes one item of a list. `types` is the type the list gives its items: those of built-in kinds do
+    /// not carry theirs, while the objects of a watch do. Calls [`decode`](Self::decode) unless overridden.
     fn decode_item(&self, bytes: &[u8], types: &TypeMeta) -> Result<K, DecodeError> {
         let _ = types;
         self.decode(bytes)
@@ -125,12 +125,12 @@ fn is_name(byte: u8) -> bool {
 
 /// Decodes JSON, without `metadata.managedFields` unless told to keep them.
 ///
-/// An object with another `kind` or `apiVersion` than the expected one is refused. Items of lists often have neither:
-/// they get the expected ones, or those the list implies, so that an object is the same from a list and from a watch.
-/// The bytes are checked for UTF-8 once, and the JSON is read in one pass.
+/// An object with another `kind` or `apiVersion` than the expected one is refused. Items of lists often have
+/// neither: they get the expected ones, or those the list implies, so that an object is the same from a list
+/// and from a watch. The bytes are checked for UTF-8 once, and the JSON is read in one pass.
 ///
-/// Errors give the path of the field, such as `spec.containers[1].image`. Keys of maps are printed as `*`: users choose
-/// them, and those of a Secret are nobody's business.
+/// Errors give the path of the field, such as `spec.containers[1].image`. Keys of maps are printed as `*`:
+/// users choose them, and those of a Secret are nobody's business.
 #[derive(Clone, Debug)]
 pub struct JsonDecoder {
     managed_fields: ManagedFields,
@@ -203,9 +203,10 @@ impl<K: DeserializeOwned> Decode<K> for JsonDecoder {
 pub enum DecodeOn {
     /// In the task that reads the response. A simulation with a paused clock wants this.
     Worker,
-    /// On tokio's blocking pool, as soon as more than `threshold` bytes of whole objects are at hand; less than that in
-    /// the task. Objects are gathered across the pieces of a body: a list waits for more of it, a watch takes what is
-    /// available without waiting. One response has at most one batch on the pool at a time, so order is kept.
+    /// On tokio's blocking pool, as soon as more than `threshold` bytes of whole objects are at hand; less
+    /// than that in the task. Objects are gathered across the pieces of a body: a list waits for more of it,
+    /// a watch takes what is available without waiting. One response has at most one batch on the pool at a
+    /// time, so order is kept.
     BlockingPool {
         /// In bytes.
         threshold: usize,

@@ -1,9 +1,10 @@
 //! Finds the path of the field that could not be decoded, without printing keys that users choose.
 //!
-//! An error in the data of a Secret must not print the names of its entries. So a path has the names of struct fields,
-//! which are part of the type, and `*` for every key of a map: `data.*`, `spec.containers[1].image`. Which is which is
-//! known only to the type, so the object is decoded once more, through an adaptor that records where it is. Inside
-//! enums and flattened fields nothing is recorded: the path ends before them.
+//! An error in the data of a Secret must not print the names of its entries. So a path has the names of
+//! struct fields, which are part of the type, and `*` for every key of a map: `data.*`,
+//! `spec.containers[1].image`. Which is which is known only to the type, so the object is decoded once more,
+//! through an adaptor that records where it is. Inside enums and flattened fields nothing is recorded: the
+//! path ends before them.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -16,7 +17,8 @@ use super::managed_fields::text::{TextDeserializer, TextSeed};
 /// The longest path that is given; deeper ones are cut.
 const PATH_LIMIT: usize = 160;
 
-/// Fields of every kind. Types with flattened fields read their root as a map; these names are printed all the same.
+/// Fields of every kind. Types with flattened fields read their root as a map; these names are printed all
+/// the same.
 const ROOT_FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
 
 /// Records where in an object its deserializer is, or where it stopped.

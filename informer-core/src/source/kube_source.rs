@@ -19,18 +19,20 @@ use crate::scope::Scope;
 
 /// A [`ListWatch`] for any kind, over any `kube::Client`.
 ///
-/// Bodies are read as they stream, in pieces of at most 256 KiB. A list or a watch holds one unfinished object, limited
-/// by [`KubeSourceOptions::max_object_bytes`], and one batch of whole objects, at most 256 KiB and the last object.
-/// After each MiB other tasks run, even if more of the body is available. Dropping a returned future or stream ends its
-/// request.
+/// Bodies are read as they stream, in pieces of at most 256 KiB. A list or a watch holds one unfinished
+/// object, limited by [`KubeSourceOptions::max_object_bytes`], and one batch of whole objects, at most 256
+/// KiB and the last object. After each MiB other tasks run, even if more of the body is available. Dropping a
+/// returned future or stream ends its request.
 ///
-/// An object that cannot be decoded, or has no name, is reported as such with what can be read of it, and nothing else
-/// is lost. A watch frame that is not even JSON is a fault of the connection: it ends the watch with
-/// [`SourceError::Protocol`], and the next watch brings the event again. A list that is not whole ends with an error.
+/// An object that cannot be decoded, or has no name, is reported as such with what can be read of it, and
+/// nothing else is lost. A watch frame that is not even JSON is a fault of the connection: it ends the watch
+/// with [`SourceError::Protocol`], and the next watch brings the event again. A list that is not whole ends
+/// with an error.
 ///
-/// A response that makes work without carrying objects ends with [`SourceError::Protocol`] as well. The limits: 64 KiB
-/// of blanks in a row, 64 KiB of compressed bytes in a row that unpack to nothing, 1 MiB of a list besides its items
-/// and metadata, 10,000 events of unknown types in a row, 64 KiB for an ERROR event, 16 KiB for a continue token.
+/// A response that makes work without carrying objects ends with [`SourceError::Protocol`] as well. The
+/// limits: 64 KiB of blanks in a row, 64 KiB of compressed bytes in a row that unpack to nothing, 1 MiB of a
+/// list besides its items and metadata, 10,000 events of unknown types in a row, 64 KiB for an ERROR event,
+/// 16 KiB for a continue token.
 ///
 /// With a client of [`crate::client`] answers may be compressed; any other client requests them uncompressed,
 /// because kube's decompression stops after the first part of a compressed watch.

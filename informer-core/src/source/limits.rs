@@ -1,7 +1,8 @@
 //! Bounds on responses that make work without carrying objects.
 //!
 //! A few bytes of gzip can unpack to a gigabyte of blanks. These limits end such a response with
-//! [`SourceError::Protocol`](super::SourceError::Protocol) long before it costs much; no API server comes near them.
+//! [`SourceError::Protocol`](super::SourceError::Protocol) long before it costs much; no API server comes
+//! near them.
 
 /// The most bytes that are given out, and so worked on, in one piece.
 pub(super) const PIECE_BYTES: usize = 256 * 1024;

@@ -90,8 +90,8 @@ impl<K: Object> Reading<K> {
 
     /// Reads until enough whole items are at hand, or the body ends.
     ///
-    /// TLS records are small, so one piece of the body seldom has enough items to be worth another thread. A list is
-    /// of use only when it is whole, so waiting for more of it for a moment delays nobody.
+    /// TLS records are small, so one piece of the body seldom has enough items to be worth another thread. A
+    /// list is of use only when it is whole, so waiting for more of it for a moment delays nobody.
     async fn gather(&mut self) -> Result<Gathered, SourceError> {
         loop {
             while let Some(piece) = self.splitter.next()? {
@@ -204,8 +204,8 @@ struct ListTypes {
 }
 
 impl ListTypes {
-    /// Refuses what is known not to be a list. The names of lists are free: a definition of a custom resource may
-    /// choose any.
+    /// Refuses what is known not to be a list. The names of lists are free: a definition of a custom resource
+    /// may choose any.
     fn set_kind(&mut self, text: &[u8]) -> Result<(), SourceError> {
         self.kind = serde_json::from_slice(text).ok();
         match self.kind.as_deref() {

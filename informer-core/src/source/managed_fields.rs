@@ -367,8 +367,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FilteredMap<'_, A> {
     }
 }
 
-/// Passes a text on if it is the expected one. Null and an empty text stand for absence, as everywhere in Kubernetes:
-/// they become the expected text.
+/// Passes a text on if it is the expected one. Null and an empty text stand for absence, as everywhere in
+/// Kubernetes: they become the expected text.
 struct Expected<'p, S> {
     seed: S,
     text: &'p str,

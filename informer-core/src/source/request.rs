@@ -13,8 +13,8 @@ use super::{ListFrom, ListOptions, ListRequest, SourceError, WatchFrom, WatchLis
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodesGzip;
 
-/// The longest path and query that is sent. kube panics when it puts the cluster's URL before a path and the result has
-/// more than 64 KiB; servers refuse far shorter ones.
+/// The longest path and query that is sent. kube panics when it puts the cluster's URL before a path and the
+/// result has more than 64 KiB; servers refuse far shorter ones.
 const URL_LIMIT: usize = 32 * 1024;
 
 /// What the objects of an answer are to be.

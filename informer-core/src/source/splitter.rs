@@ -114,7 +114,8 @@ impl ListSplitter {
         }
     }
 
-    /// Skips blanks; returns the byte behind them, which is not consumed, or `None` when more input is needed.
+    /// Skips blanks; returns the byte behind them, which is not consumed, or `None` when more input is
+    /// needed.
     fn skip_blanks(&mut self) -> Result<Option<u8>, SourceError> {
         let first = self.piece.iter().position(|byte| !byte.is_ascii_whitespace());
         let blanks = first.unwrap_or(self.piece.len());

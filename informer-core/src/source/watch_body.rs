@@ -76,8 +76,8 @@ impl<K: Object> Watching<K> {
         }
     }
 
-    /// Waits for an event, and takes what else is available without waiting: an initial state in small TLS records is
-    /// decoded in large batches, and a single event is not held back.
+    /// Waits for an event, and takes what else is available without waiting: an initial state in small TLS
+    /// records is decoded in large batches, and a single event is not held back.
     async fn gather(&mut self) -> Result<Gathered, SourceError> {
         let most = self.settings.decode_on.threshold().map_or(1, |_| BATCH_BYTES);
         loop {

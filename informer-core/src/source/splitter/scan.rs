@@ -4,8 +4,9 @@ const WORD: usize = u64::BITS as usize;
 
 /// Reads on in one value, wherever its text is cut.
 ///
-/// Brackets may nest to any depth: the kube-apiserver accepts 10,000 levels, and how deep is too deep is for the
-/// decoder to say. One bit is kept for each open bracket, so memory is bounded by the length of the value.
+/// Brackets may nest to any depth: the kube-apiserver accepts 10,000 levels, and how deep is too deep is for
+/// the decoder to say. One bit is kept for each open bracket, so memory is bounded by the length of the
+/// value.
 #[derive(Default)]
 pub(super) struct ValueScan {
     mode: Mode,
