@@ -5,6 +5,8 @@
 //! tokens are replaced by marks. A difference fails the test unless [`known`] lists it with a reason; a listed difference that
 //! did not occur fails the test, too.
 
+/// A custom resource.
+mod custom;
 /// What differs on purpose, and why.
 mod known;
 /// Lists and watches: versions, pages, selectors, bookmarks.
@@ -102,7 +104,7 @@ fn tables() -> [Vec<Step>; 4] {
         objects::steps(),
         lists::steps(),
         patches::steps(),
-        objects::custom(),
+        custom::steps(),
     ]
 }
 
