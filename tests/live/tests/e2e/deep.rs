@@ -7,7 +7,7 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use serde_json::json;
 
-use crate::support::{Room, eventually, impatient, shared, start};
+use crate::support::{Room, eventually, shared, start};
 
 /// Any value is accepted below the spec.
 async fn define(room: &Room) {
@@ -63,7 +63,6 @@ async fn an_object_nested_too_deep_is_counted_and_stops_nothing() {
     let kind = ApiResource::from_gvk_with_plural(&kind, "abysses");
     let informer = SharedInformer::<DynamicObject>::builder_with(room.client(), kind)
         .namespace(&room.name)
-        .reflector(impatient())
         .build()
         .unwrap();
     start(&informer).await;

@@ -7,7 +7,7 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::support::{Room, agree, eventually, impatient, shared, start, until, visible, watch_list};
+use crate::support::{Room, agree, eventually, shared, start, until, visible, watch_list};
 
 /// The keys in the cache, in order.
 fn names<K: Object>(informer: &SharedInformer<K>) -> Vec<String> {
@@ -214,7 +214,6 @@ async fn a_bad_field_selector_is_no_refusal_of_streaming() {
     let informer = SharedInformer::<ConfigMap>::builder(room.client())
         .namespace(&room.name)
         .fields("spec.nothing=1")
-        .reflector(impatient())
         .build()
         .unwrap();
     informer.start().unwrap();
