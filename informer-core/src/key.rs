@@ -183,6 +183,7 @@ mod tests {
         ));
     }
 
+    /// Upstream: TestKeyError. There a key function fails with an error that wraps its cause; here it returns nothing.
     #[test]
     fn an_object_without_a_name_has_no_key() {
         assert_eq!(ObjectKey::of(&ObjectMeta::default()), None);

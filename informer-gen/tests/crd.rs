@@ -148,6 +148,34 @@ fn what_turns_the_direction_of_text_is_nowhere_in_it() {
     }
 }
 
+/// A null default is no default: the server fills nothing in, so a required field stays required.
+#[test]
+fn a_default_of_null_is_no_default() {
+    let text = |property: &str, default: Option<Option<Value>>| {
+        let spec =
+            json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string" } } });
+        let mut definition = with_spec(spec);
+        let root = definition.versions[0].schema.as_mut().unwrap();
+        let spec = root.properties.get_mut("spec").unwrap();
+        *spec.properties.get_mut("a").unwrap() = serde_saphyr::from_str(property).unwrap();
+        if let Some(default) = default {
+            spec.properties.get_mut("a").unwrap().default = default;
+        }
+        types(&definition, &definition.versions[0]).unwrap()
+    };
+    for nullable in ["", "nullable: true\n"] {
+        let without = text(&format!("type: string\n{nullable}"), None);
+        assert!(!without.contains("Left out"), "{without}");
+        for null in ["default: null\n", "default: ~\n", "default:\n"] {
+            assert_eq!(text(&format!("type: string\n{nullable}{null}"), None), without);
+        }
+        let by_hand = text(&format!("type: string\n{nullable}"), Some(Some(Value::Null)));
+        assert_eq!(by_hand, without);
+        let with = text(&format!("type: string\n{nullable}default: x\n"), None);
+        assert!(with != without && with.contains("Left out"), "{with}");
+    }
+}
+
 fn problem(definition: &Definition) -> SchemaProblem {
     let error = types(definition, &definition.versions[0]).unwrap_err();
     let start = format!("example.com/v1 {}: ", definition.kind);

@@ -44,6 +44,7 @@ async fn for_resource_gives_the_typed_informer_if_there_is_one() {
     factory.shutdown().await;
 }
 
+/// Upstream: TestWatchListSemanticsSimple: one watch and no list.
 #[tokio::test(start_paused = true)]
 async fn for_resource_reads_dynamic_objects_without_knowing_their_kind() {
     let server = server_with(&["a", "b"]);

@@ -97,7 +97,7 @@ async fn a_key_added_again_after_it_came_out_goes_to_the_back() {
     check(&fifo, &[("b", 1), ("c", 11), ("a", 14)]).await;
 }
 
-/// As upstream: a deletion only takes the key out of the line.
+/// Upstream: TestFIFOCache, as far as it applies. A deletion only takes the key out of the line.
 #[tokio::test(start_paused = true)]
 async fn a_deleted_key_never_comes_out() {
     let fifo = Fifo::new();

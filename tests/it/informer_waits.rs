@@ -9,6 +9,7 @@ use informer_testing::{ApiServer, VersionFormat};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
+use crate::scripted::Rig;
 use crate::support::{Door, Heard, LONG, informer_of, item, quiet, server_with, start, version_of};
 
 /// Upstream: TestWaitFor, as far as it applies: many wait, all wake, whoever comes late does not wait at all.
@@ -80,6 +81,35 @@ async fn a_wait_returns_at_once_when_the_version_is_there() {
         .wait_until(&version_of(&written))
         .await
         .expect("the last state still has it");
+}
+
+/// Upstream: TestMutationCacheOnAddOrUpdate: what was written counts until the store has it or something newer. Upstream lays
+/// the write over the store meanwhile; here the reader waits.
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_a_write_ends_with_an_equal_or_a_newer_store_and_not_before() {
+    for (arrives, ends) in [("a@1", false), ("a@2", true), ("a@3", true)] {
+        let mut rig = Rig::watch_listing();
+        let watch = rig.server.watch().await.open();
+        watch.add("a@0");
+        watch.initial_end("0");
+        assert_eq!(rig.heard().await, ["add(initial) a@0"]);
+        let informer = rig.informer.clone();
+        let written = ResourceVersion::new("2");
+        let mut wait = tokio::spawn(async move {
+            informer.wait_until(&written).await.unwrap();
+            informer.indexer().get(&"default/a".parse().unwrap()).unwrap()
+        });
+        let early = tokio::time::timeout(Duration::from_secs(5), &mut wait).await;
+        assert!(early.is_err(), "the store does not have the write yet");
+        watch.modify(arrives);
+        let read = tokio::time::timeout(Duration::from_secs(5), &mut wait).await;
+        assert_eq!(read.is_ok(), ends, "after {arrives}");
+        if let Ok(read) = read {
+            let expected = arrives.strip_prefix("a@").unwrap();
+            assert_eq!(version_of(read.unwrap().as_ref()), ResourceVersion::new(expected));
+        }
+        wait.abort();
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,7 +76,7 @@ async fn a_server_that_pages_its_cached_state_is_asked_for_pages_for_ever() {
     assert_eq!(rig.server.list().await.to_string(), "list >=11 limit 500");
 }
 
-/// Upstream: TestReflectorFullListIfExpired, and the pager's own test of the same.
+/// Upstream: TestReflectorFullListIfExpired, TestListPager_List (an expired page).
 #[tokio::test(start_paused = true)]
 async fn an_expired_second_page_leads_to_one_full_list_of_the_same_state() {
     let mut rig = paging(1);
@@ -196,6 +196,7 @@ async fn a_watch_from_a_version_the_server_has_not_reached_leads_to_the_newest_s
     assert_eq!(rig.server.list().await.to_string(), "list newest limit 500");
 }
 
+/// Upstream: TestListPager_List, TestListPager_EachListItem (an error on a later page).
 #[tokio::test(start_paused = true)]
 async fn a_failed_page_fails_the_list() {
     let mut rig = paging(1);

@@ -322,9 +322,11 @@ mod tests {
         }
     }
 
+    /// Upstream: TestIsUnsupportedTableObject.
     #[test]
     fn tables_are_recognised() {
         assert!(Sketch::read(br#"{"kind":"Table","apiVersion":"meta.k8s.io/v1"}"#).is_table());
+        assert!(Sketch::read(br#"{"kind":"Table","apiVersion":"meta.k8s.io/v1beta1"}"#).is_table());
         assert!(!Sketch::read(br#"{"kind":"Table","apiVersion":"furniture.example/v1"}"#).is_table());
         assert!(!Sketch::read(br#"{"kind":"Pod"}"#).is_table());
     }

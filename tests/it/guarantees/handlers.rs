@@ -214,6 +214,7 @@ async fn i14_a_panicking_index_function_hurts_only_its_index() {
     informer.shutdown().await;
 }
 
+/// Upstream: TestCacheWithTransformer. There the store transforms; here each object is transformed before the store.
 #[tokio::test(start_paused = true)]
 async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
     for watch_list in [

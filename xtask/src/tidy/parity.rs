@@ -1,6 +1,6 @@
-//! Every row of `docs/parity.md` names a test that exists, or says why the question is moot.
+//! Every row of `docs/parity.md` names a test that exists and that names its origin, or says why the question is moot.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::Problem;
@@ -8,6 +8,7 @@ use super::lexed::Role;
 use super::tree::Tree;
 
 const PARITY: &str = "docs/parity.md";
+const SCENARIOS: &str = "tests/scenarios";
 const COLUMNS: [&str; 4] = ["upstream", "ours", "status", "test"];
 
 /// Does nothing as long as the file does not exist.
@@ -28,19 +29,43 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 
 /// What a row may name.
 pub(super) struct Evidence {
-    /// Functions with a test attribute.
-    pub(super) tests: BTreeSet<String>,
+    /// Functions with a test attribute, and what their comments say.
+    pub(super) tests: BTreeMap<String, String>,
     /// Paths from the root: scenario scripts, compile-fail cases, sources with documentation tests.
     pub(super) files: BTreeSet<String>,
+    /// The text of scenario scripts, by their names.
+    pub(super) scenarios: BTreeMap<String, String>,
 }
 
 impl Evidence {
     pub(super) fn of(tree: &Tree) -> Self {
-        let functions = tree.rust_files().flat_map(|(_, lexed)| &lexed.functions);
+        let mut tests: BTreeMap<String, String> = BTreeMap::new();
+        for (file, lexed) in tree.rust_files() {
+            let lines: Vec<&str> = file.text.lines().collect();
+            let of_tests = lexed
+                .functions
+                .iter()
+                .filter(|function| function.role == Role::Test);
+            for function in of_tests {
+                let comment = comment_above(&lines, function.first_line);
+                tests.entry(function.name.clone()).or_default().push_str(&comment);
+            }
+        }
+        let scenario = |path: &Path| {
+            Some(
+                path.strip_prefix(SCENARIOS)
+                    .ok()?
+                    .file_stem()?
+                    .to_string_lossy()
+                    .into_owned(),
+            )
+        };
         Self {
-            tests: functions
-                .filter(|function| function.role == Role::Test)
-                .map(|function| function.name.clone())
+            tests,
+            scenarios: tree
+                .files
+                .iter()
+                .filter_map(|file| Some((scenario(&file.path)?, file.text.clone())))
                 .collect(),
             files: tree
                 .files
@@ -53,11 +78,42 @@ impl Evidence {
     /// `name` may be a path of modules; only its last part is looked up.
     fn has(&self, name: &str) -> bool {
         let function = name.rsplit("::").next().unwrap_or(name);
-        self.tests.contains(function)
+        self.tests.contains_key(function)
             || self.files.contains(name)
             || self.files.contains(&format!("tests/scenarios/{name}"))
             || self.files.contains(&format!("tests/scenarios/{name}.txt"))
     }
+
+    /// Whether a test or scenario says that it stands for this test of client-go.
+    fn comes_from(&self, name: &str, upstream: &str) -> bool {
+        let function = name.rsplit("::").next().unwrap_or(name);
+        let texts = [self.tests.get(function), self.scenarios.get(name)];
+        texts
+            .into_iter()
+            .flatten()
+            .any(|text| words(text).any(|word| word == upstream))
+    }
+}
+
+/// The comment and the attributes above a line.
+fn comment_above(lines: &[&str], line: usize) -> String {
+    let above = lines.iter().take(line.saturating_sub(1)).rev();
+    let belongs = |line: &&&str| {
+        let line = line.trim_start();
+        line.starts_with("///") || line.starts_with("#[")
+    };
+    let comment: Vec<&str> = above.take_while(belongs).copied().collect();
+    comment.join("\n")
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+}
+
+/// Whether a word is the name of a Go test.
+fn is_upstream_test(word: &str) -> bool {
+    let rest = word.strip_prefix("Test");
+    rest.is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))
 }
 
 fn check_text(text: &str, evidence: &Evidence) -> Vec<(usize, String)> {
@@ -105,7 +161,25 @@ fn check_row(cells: &[String], evidence: &Evidence) -> Vec<String> {
         .map(|(column, _)| format!("`{column}` is empty"))
         .collect();
     problems.extend(check_tests(test, evidence));
+    problems.extend(check_origins(upstream, test, evidence));
     problems
+}
+
+/// A test of client-go that none of the named tests refers to: then the row says more than its tests show.
+fn check_origins(upstream: &str, test: &str, evidence: &Evidence) -> Vec<String> {
+    let names = backticked(test);
+    if test.starts_with("moot:") || names.iter().all(|name| evidence.files.contains(*name)) {
+        return Vec::new();
+    }
+    let origins = words(upstream).filter(|word| is_upstream_test(word));
+    origins
+        .filter(|origin| !names.iter().any(|name| evidence.comes_from(name, origin)))
+        .map(|origin| {
+            format!(
+                "no test named here says `Upstream: {origin}` above it: does one assert what that asserts?"
+            )
+        })
+        .collect()
 }
 
 /// What is wrong with a cell that names tests, or says after `moot:` why there is none.
@@ -159,7 +233,12 @@ mod tests {
 
     fn check_rows(rows: &str, expected: &[&str]) {
         let evidence = Evidence {
-            tests: ["relist_deletes".to_owned()].into(),
+            tests: [(
+                "relist_deletes".to_owned(),
+                "/// Upstream: TestRelist.".to_owned(),
+            )]
+            .into(),
+            scenarios: [("relist".to_owned(), "# Upstream: TestScenario.".to_owned())].into(),
             files: [
                 "tests/scenarios/relist.txt".to_owned(),
                 "informer-core/src/key.rs".to_owned(),
@@ -191,6 +270,26 @@ mod tests {
         check_rows(
             "| `A` | `B` | same | `relist_deletes`, `gone` |",
             &["5: no test, scenario or file is called `gone`"],
+        );
+    }
+
+    #[test]
+    fn a_test_of_client_go_is_named_by_one_of_ours() {
+        check_rows("| TestRelist | `B` | same | `relist_deletes` |", &[]);
+        check_rows(
+            "| TestRelist, TestScenario | `B` | same | `relist_deletes`, `relist` |",
+            &[],
+        );
+        check_rows("| TestOther | `B` | same | moot: it has no other |", &[]);
+        check_rows(
+            "| `Testing`, TestOther | `B` | same | `informer-core/src/key.rs` |",
+            &[],
+        );
+        check_rows(
+            "| TestRelist, TestRelistAgain | `B` | same | `relist_deletes` |",
+            &[
+                "5: no test named here says `Upstream: TestRelistAgain` above it: does one assert what that asserts?",
+            ],
         );
     }
 

@@ -74,7 +74,8 @@ mod tests {
 
     fn check_page(page: &str, expected: &[&str]) {
         let evidence = Evidence {
-            tests: ["relist_deletes".to_owned()].into(),
+            tests: [("relist_deletes".to_owned(), String::new())].into(),
+            scenarios: Default::default(),
             files: ["tests/scenarios/relist.txt".to_owned()].into(),
         };
         let problems: Vec<String> = check_text(page, &evidence)

@@ -406,6 +406,7 @@ fn relists(mode: InitialState, ends: &[(u64, u64)], reason: impl Fn() -> EndReas
     relists
 }
 
+/// Upstream: TestRetryWithDeadline. There failures are retried for a time; here they are counted.
 #[test]
 fn every_fifth_failure_in_a_row_reads_everything_again() {
     let failed = || EndReason::Failed(answer(500));

@@ -55,6 +55,52 @@ fn every_past_revision_can_be_read_until_it_is_compacted() {
 }
 
 #[test]
+fn compacting_an_older_revision_changes_nothing() {
+    let mut storage = Storage::new(10, 1000);
+    let past = grow(&mut storage, 4, 100);
+    storage.compact(60);
+    for older in [0, 9, 59, 60] {
+        storage.compact(older);
+        assert_eq!(storage.compacted(), 60, "after compacting {older}");
+        assert_eq!(storage.snapshot("pods", "web/", "", 59).unwrap_err(), Compacted);
+        assert!(storage.changes_after(59, u64::MAX).is_err());
+        assert_eq!(storage.rewind(59), Err(Compacted));
+        assert_eq!(state(&storage, 60), past[49].1);
+        assert_eq!(storage.changes_after(60, u64::MAX).unwrap().count(), 50);
+    }
+}
+
+#[test]
+fn compacting_a_future_revision_stops_at_the_newest() {
+    let mut storage = Storage::new(10, 1000);
+    let past = grow(&mut storage, 5, 20);
+    storage.compact(500);
+    assert_eq!((storage.compacted(), storage.revision()), (30, 30));
+    assert_eq!(state(&storage, 30), past[19].1);
+    storage.put(&id(), stored("new", 31));
+    assert_eq!(storage.changes_after(30, u64::MAX).unwrap().count(), 1);
+}
+
+#[test]
+fn rewinding_to_a_future_revision_changes_nothing() {
+    let mut storage = Storage::new(10, 1000);
+    let past = grow(&mut storage, 6, 20);
+    storage.rewind(500).unwrap();
+    assert_eq!(storage.revision(), 30);
+    assert_eq!(state(&storage, 30), past[19].1);
+}
+
+#[test]
+fn a_refused_rewind_changes_nothing() {
+    let mut storage = Storage::new(10, 1000);
+    let past = grow(&mut storage, 7, 50);
+    storage.compact(40);
+    assert_eq!(storage.rewind(39), Err(Compacted));
+    assert_eq!(storage.revision(), 60);
+    assert_eq!(state(&storage, 60), past[49].1);
+}
+
+#[test]
 fn history_past_its_limit_is_compacted_away() {
     let mut storage = Storage::new(10, 5);
     grow(&mut storage, 2, 20);

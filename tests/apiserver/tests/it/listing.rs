@@ -4,7 +4,7 @@ use http::Method;
 use informer_testing::{ApiServer, VersionFormat, WatchCache};
 use serde_json::{Value, json};
 
-use crate::support::{CONFIG_MAPS, call_with, check_refused, config_map, get};
+use crate::support::{CONFIG_MAPS, call_with, check_refused, config_map, get, labelled};
 
 /// A server with the config maps a to e at versions 11 to 15.
 fn five() -> ApiServer {
@@ -51,6 +51,54 @@ async fn pages_come_from_the_snapshot_of_the_first_one() {
     assert_eq!(
         (names, last),
         (vec!["e".to_owned()], json!({ "resourceVersion": "15" }))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_number_of_remaining_items_is_unknown_with_a_selector() {
+    let server = ApiServer::builder().first_revision(6).start();
+    for (name, label) in [("a", "x"), ("b", "y"), ("c", "x"), ("d", "x"), ("e", "y")] {
+        server.create(&labelled(name, label)).unwrap();
+    }
+    for (selector, pages) in [
+        ("labelSelector=app%3Dx", ["a", "c", "d"]),
+        (
+            "fieldSelector=metadata.name%21%3Db%2Cmetadata.name%21%3De",
+            ["a", "c", "d"],
+        ),
+        (
+            "labelSelector=app&fieldSelector=metadata.name%21%3Da%2Cmetadata.name%21%3De",
+            ["b", "c", "d"],
+        ),
+    ] {
+        let mut next = String::new();
+        for (place, expected) in pages.into_iter().enumerate() {
+            let (names, metadata) = page(&server, &format!("limit=1&{selector}{next}")).await;
+            assert_eq!(names, [expected], "{selector}");
+            assert_eq!(metadata["remainingItemCount"], Value::Null, "{selector}");
+            match place < pages.len() - 1 {
+                true => next = format!("&continue={}", token(&metadata)),
+                false => assert_eq!(metadata["continue"], Value::Null, "{selector}"),
+            }
+        }
+    }
+    // A selector that is given and empty selects everything, so the number is known.
+    let (_, metadata) = page(&server, "limit=1&labelSelector=&fieldSelector=").await;
+    assert_eq!(metadata["remainingItemCount"], 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_number_of_remaining_items_shrinks_from_page_to_page() {
+    let server = five();
+    let (_, first) = page(&server, "limit=2").await;
+    let (_, second) = page(&server, &format!("limit=2&continue={}", token(&first))).await;
+    let (_, last) = page(&server, &format!("limit=2&continue={}", token(&second))).await;
+    let remaining = [first, second, last].map(|metadata| metadata["remainingItemCount"].clone());
+    assert_eq!(remaining, [json!(3), json!(1), Value::Null]);
+    // A limit that everything fits into leaves no page behind.
+    assert_eq!(
+        page(&server, "limit=5").await.1,
+        json!({ "resourceVersion": "15" })
     );
 }
 

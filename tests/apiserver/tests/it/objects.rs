@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::support::{CONFIG_MAPS, call, check_refused, config_map, get};
+use crate::support::{CONFIG_MAPS, call, call_with, check_refused, config_map, get};
 
 fn parse<K: serde::de::DeserializeOwned>(value: Value) -> K {
     serde_json::from_value(value).unwrap()
@@ -117,6 +117,92 @@ async fn an_update_that_changes_nothing_keeps_the_version() {
         created.metadata.resource_version
     );
     assert_eq!(changed.metadata.uid, created.metadata.uid);
+}
+
+/// A write that changes nothing, some time after the creation.
+#[tokio::test(start_paused = true)]
+async fn a_write_that_changes_nothing_keeps_version_and_times_however_late_it_is() {
+    let server = ApiServer::builder()
+        .clock(Clock::Tokio(Timestamp::UNIX_EPOCH))
+        .start();
+    let uri = format!("{CONFIG_MAPS}/a");
+    let mut object = config_map("a");
+    object["data"] = json!({ "k": "v" });
+    call(
+        &server,
+        Method::POST,
+        &format!("{CONFIG_MAPS}?fieldManager=me"),
+        object.clone(),
+    )
+    .await;
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let applied = format!("{uri}?fieldManager=applier");
+    object["data"]["applied"] = "v".into();
+    call_with(&server, Method::PATCH, &applied, &apply, object.to_string()).await;
+    let before = get(&server, &uri).await.json();
+    let times: Vec<&Value> = before["metadata"]["managedFields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .collect();
+    assert!(
+        times.len() == 2 && times.iter().all(|entry| entry["time"] == "1970-01-01T00:00:00Z"),
+        "{before}"
+    );
+    let revision = server.revision();
+
+    let merge = [("content-type", "application/merge-patch+json")];
+    let json_patch = [("content-type", "application/json-patch+json")];
+    let strategic = [("content-type", "application/strategic-merge-patch+json")];
+    let json = [("content-type", "application/json")];
+    let mine = format!("{uri}?fieldManager=me");
+    let test = json!([{ "op": "test", "path": "/data/k", "value": "v" }]);
+    // A client that sends the record of owners back may have changed or lost their times.
+    let mut other_times = before.clone();
+    let mut no_times = before.clone();
+    for place in 0..2 {
+        other_times["metadata"]["managedFields"][place]["time"] = "2001-01-01T00:00:00Z".into();
+        no_times["metadata"]["managedFields"][place]
+            .as_object_mut()
+            .unwrap()
+            .remove("time");
+    }
+    let writes: [(Method, &str, &[(&str, &str)], Value); 9] = [
+        (Method::PUT, &mine, &json, before.clone()),
+        (Method::PUT, &mine, &json, object.clone()),
+        (Method::PUT, &mine, &json, other_times),
+        (Method::PUT, &mine, &json, no_times),
+        (Method::PATCH, &mine, &merge, json!({ "data": { "k": "v" } })),
+        (Method::PATCH, &mine, &merge, json!({})),
+        (Method::PATCH, &mine, &strategic, json!({ "data": { "k": "v" } })),
+        (Method::PATCH, &mine, &json_patch, test),
+        (Method::PATCH, &applied, &apply, object.clone()),
+    ];
+    for (method, uri, headers, body) in writes {
+        tokio::time::advance(std::time::Duration::from_secs(10)).await;
+        let answer = call_with(&server, method.clone(), uri, headers, body.to_string()).await;
+        assert_eq!(
+            (answer.code, answer.json()),
+            (200, before.clone()),
+            "{method} {headers:?} {body}"
+        );
+        assert_eq!(server.revision(), revision, "{method} {headers:?} {body}");
+    }
+    // What does change something has the time of the change.
+    call_with(
+        &server,
+        Method::PATCH,
+        &mine,
+        &merge,
+        r#"{"data":{"other":"w"}}"#.into(),
+    )
+    .await;
+    let after = get(&server, &uri).await.json();
+    assert_eq!(server.revision(), revision + 1);
+    let changed = after["metadata"]["managedFields"].as_array().unwrap().iter();
+    let mut times: Vec<&Value> = changed.map(|entry| &entry["time"]).collect();
+    times.sort_by_key(|time| time.to_string());
+    assert_eq!(times, ["1970-01-01T00:00:00Z", "1970-01-01T00:01:30Z"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -165,6 +165,85 @@ async fn closing_watches_and_dropping_the_server_end_the_streams() {
     assert_eq!(second.next().await, None);
 }
 
+/// More changes than the server looks at under one lock, twice over, and more bytes than one chunk has.
+const MANY: usize = 1_300;
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_behind_by_several_batches_skips_nothing() {
+    let server = server();
+    let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10&allowWatchBookmarks=true");
+    let mut early = Lines::open(&server, &uri).await;
+    let mut expected = Vec::new();
+    for number in 0..MANY {
+        create(&server, &config_map(&format!("m{number:04}")));
+        expected.push(format!("ADDED m{number:04}@{}", 11 + number));
+    }
+    assert_eq!(early.take(MANY).await, expected);
+    assert_eq!(early.take(1).await, [format!("BOOKMARK -@{}", 10 + MANY)]);
+    let mut late = Lines::open(&server, &uri).await;
+    assert_eq!(late.take(MANY).await, expected);
+    create(&server, &config_map("last"));
+    assert_eq!(late.take(1).await, [format!("ADDED last@{}", 11 + MANY)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_selective_watch_that_is_behind_by_several_batches_skips_nothing() {
+    let server = server();
+    let mut expected = Vec::new();
+    for number in 0..MANY {
+        // Two changes of which one is selected, and one of another kind.
+        create(&server, &labelled(&format!("x{number:04}"), "x"));
+        expected.push(format!("ADDED x{number:04}@{}", server.revision()));
+        create(&server, &labelled(&format!("y{number:04}"), "y"));
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": { "name": format!("s{number}"), "namespace": "default" },
+        });
+        create(&server, &secret);
+    }
+    let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10&labelSelector=app%3Dx");
+    let mut watch = Lines::open(&server, &uri).await;
+    assert_eq!(watch.take(MANY).await, expected);
+    server.delete(&labelled("x0000", "x")).unwrap();
+    assert_eq!(
+        watch.take(1).await,
+        [format!("DELETED x0000@{}", server.revision())]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_initial_state_of_several_batches_is_whole() {
+    let server = server();
+    for number in 0..MANY {
+        create(&server, &config_map(&format!("m{number:04}")));
+    }
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?{query}")).await;
+    let events = watch.take(MANY + 1).await;
+    assert_eq!(events[0], "ADDED m0000@11");
+    assert_eq!(events[MANY - 1], format!("ADDED m{:04}@{}", MANY - 1, 10 + MANY));
+    assert_eq!(events[MANY], format!("BOOKMARK end@{}", 10 + MANY));
+}
+
+#[tokio::test(start_paused = true)]
+async fn compacting_an_older_revision_does_not_bring_history_back() {
+    let server = server();
+    for name in ["a", "b", "c"] {
+        create(&server, &config_map(name));
+    }
+    server.compact(13);
+    server.compact(11);
+    for (version, expected) in [
+        (12, "ERROR 410 too old resource version: 12 (13)"),
+        (11, "ERROR 410 too old resource version: 11 (13)"),
+    ] {
+        let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion={version}");
+        assert_eq!(Lines::open(&server, &uri).await.rest().await, [expected]);
+    }
+    let uri = format!("{CONFIG_MAPS}?resourceVersion=12&resourceVersionMatch=Exact");
+    assert_eq!(get(&server, &uri).await.code, 410);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_watcher_that_falls_too_far_behind_is_closed() {
     let server = ApiServer::builder().first_revision(6).watch_buffer(2).start();

@@ -308,3 +308,55 @@ async fn connections_that_are_cut_again_and_again_lose_nothing() {
     }
     finish(watched, &room, writer).await;
 }
+
+/// Behind a load balancer that closes every connection after some seconds, each watch is healthy and none lives long. The
+/// waits between them must not grow: by the default settings, which the other tests here shorten.
+#[tokio::test(flavor = "multi_thread")]
+async fn cuts_every_few_seconds_do_not_make_the_gaps_grow() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "balancer").await;
+    room.create("a", "0").await;
+    let wire = Wire::to(cluster).await;
+    let informer = SharedInformer::<ConfigMap>::builder(wire.client_as(cluster, ADMIN))
+        .namespace(&room.name)
+        .build()
+        .unwrap();
+    let (story, _) = Story::of(&informer).unwrap();
+    start(&informer).await;
+    let cuts = async {
+        for round in 0..12 {
+            room.update("a", &format!("{round}.1")).await;
+            room.update("a", &format!("{round}.2")).await;
+            agree(&informer, &story, &room.items()).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            wire.interrupt();
+        }
+        agree(&informer, &story, &room.items()).await;
+    };
+    // Waits that double up to a minute would add up to seven.
+    let done = tokio::time::timeout(BOUND, cuts).await;
+    done.unwrap_or_else(|_| panic!("the gaps grow: {:#?}", informer.status()));
+    assert_eq!(informer.status().scopes[0].counts.lists, 1);
+    informer.shutdown().await;
+}
+
+/// The watch would be given up by its own timeout after five minutes at the earliest.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_vanishes_is_noticed_long_before_the_watch_times_out() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "vanished").await;
+    room.create("a", "1").await;
+    let wire = Wire::to(cluster).await;
+    let watched = Watched::both(cluster, &wire, &room);
+    for watched in &watched {
+        start(&watched.informer).await;
+    }
+    wire.vanish();
+    room.update("a", "2").await;
+    room.create("b", "1").await;
+    for watched in watched {
+        watched.agree(&room).await;
+        watched.informer.shutdown().await;
+    }
+}

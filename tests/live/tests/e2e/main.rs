@@ -4,10 +4,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+/// The embedded server's answers beside a real server's.
+mod answers;
 /// The cluster itself: that it starts, does what it is told, and leaves nothing.
 mod cluster;
 /// Custom resources, whose definition comes, changes and goes while their informer runs.
 mod custom;
+/// Objects that are nested deeper than a decoder may follow.
+mod deep;
 /// client-go's informer beside ours.
 mod differential;
 /// The server restarted, paused and forgetful, and connections cut.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use informer_core::{SharedInformer, SourceError, State};
 use informer_live::{Cluster, ServiceAccount, Story};
+use informers::SharedInformerFactory;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount as Account};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{DeleteParams, PostParams};
@@ -193,4 +194,70 @@ async fn a_token_that_expires_is_said_and_a_new_one_catches_up() {
     agree(&informer, &story, &room.items()).await;
     until(&informer, "live", |status| is_live(&status.state)).await;
     informer.shutdown().await;
+}
+
+/// A factory over the ConfigMaps of a room, started.
+fn factory(client: Client, room: &Room) -> SharedInformerFactory {
+    let factory = SharedInformerFactory::builder(client)
+        .namespace(&room.name)
+        .build()
+        .unwrap();
+    factory.core().v1().config_maps().informer();
+    factory.start();
+    factory
+}
+
+/// What a wait says, which must come to an end.
+async fn refusal(factory: &SharedInformerFactory) -> String {
+    let refused = tokio::time::timeout(BOUND, factory.wait_for_sync()).await;
+    let refused = refused.expect("a state that waiting does not heal ends the wait");
+    refused.unwrap_err().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_wait_succeeds_after_the_right_was_granted() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "late-right").await;
+    room.create("a", "1").await;
+    let factory = factory(cluster.client_as("late").unwrap(), &room);
+    let text = refusal(&factory).await;
+    assert!(text.contains("forbidden"), "{text}");
+    allow(&room, user("late"), &READ).await;
+    let synced = tokio::time::timeout(BOUND, factory.wait_for_sync_within(BOUND)).await;
+    synced.unwrap().unwrap();
+    assert_eq!(factory.core().v1().config_maps().lister().len(), 1);
+    factory.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_with_a_token_that_is_not_accepted_ends_and_says_so() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "bad-token").await;
+    room.create("a", "1").await;
+    let account = account(&room).await;
+    let subject = json!({"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace});
+    allow(&room, subject, &READ).await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let wire = Wire::to(cluster).await;
+    for bad in [
+        "not-a-token".to_owned(),
+        cluster.service_account_token(&account, Duration::ZERO),
+    ] {
+        std::fs::write(file.path(), bad).unwrap();
+        let factory = factory(client_with(&wire, cluster, file.path()), &room);
+        let text = refusal(&factory).await;
+        assert!(text.contains("401") || text.contains("nauthorized"), "{text}");
+        factory.shutdown().await;
+    }
+    // One informer, from a token that is not accepted to one that is. kube reads the file every minute.
+    let factory = factory(client_with(&wire, cluster, file.path()), &room);
+    refusal(&factory).await;
+    let long = Duration::from_secs(3600);
+    std::fs::write(file.path(), cluster.service_account_token(&account, long)).unwrap();
+    crate::support::eventually(async || {
+        let synced = tokio::time::timeout(BOUND, factory.wait_for_sync()).await;
+        synced.unwrap().map_err(|error| error.to_string())
+    })
+    .await;
+    factory.shutdown().await;
 }

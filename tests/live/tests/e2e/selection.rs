@@ -1,13 +1,13 @@
 //! Which objects are asked for: by labels, by fields, by namespace.
 
-use informer_core::{Object, SharedInformer};
-use informer_live::Story;
+use informer_core::{Object, SharedInformer, SourceError, WatchListVerdict};
+use informer_live::{Story, WatchList};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::support::{Room, agree, eventually, shared, start, visible};
+use crate::support::{Room, agree, eventually, shared, start, until, visible, watch_list};
 
 /// The keys in the cache, in order.
 fn names<K: Object>(informer: &SharedInformer<K>) -> Vec<String> {
@@ -204,5 +204,30 @@ async fn a_namespace_that_is_deleted_takes_its_objects_along() {
         .unwrap();
     hold(&informer, &[]).await;
     agree(&informer, &story, &room.items()).await;
+    informer.shutdown().await;
+}
+
+/// The server answers 400 whether the state is streamed or listed, so it says nothing about streaming.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_field_selector_is_no_refusal_of_streaming() {
+    let room = Room::new(shared().await, "unknown-field").await;
+    let informer = SharedInformer::<ConfigMap>::builder(room.client())
+        .namespace(&room.name)
+        .fields("spec.nothing=1")
+        .build()
+        .unwrap();
+    informer.start().unwrap();
+    until(&informer, "refused with 400 several times", |status| {
+        let last = status.scopes[0].last_error.as_ref();
+        last.is_some_and(|last| {
+            last.count > 2 && matches!(&last.error, SourceError::Status { status } if status.code == 400)
+        })
+    })
+    .await;
+    let verdict = informer.status().scopes[0].watch_list.clone();
+    if watch_list() == WatchList::On {
+        assert!(!matches!(verdict, WatchListVerdict::Refused(_)), "{verdict:?}");
+    }
+    assert!(!informer.has_synced());
     informer.shutdown().await;
 }

@@ -21,7 +21,7 @@ pub(crate) const BOUND: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// The users of the shared cluster: one for each test that gives and takes rights.
-pub(crate) const USERS: [&str; 4] = ["granted", "revoked", "watcher", "nobody"];
+pub(crate) const USERS: [&str; 5] = ["granted", "revoked", "watcher", "nobody", "late"];
 
 /// The pairing under test, as `cargo xtask e2e` names it.
 pub(crate) fn watch_list() -> WatchList {

@@ -1,4 +1,4 @@
-//! A line to the server that can be cut: bytes go through unchanged until then.
+//! A line to the server that can be cut, or whose far end can vanish. Bytes go through unchanged until then.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,12 +6,15 @@ use informer_live::Cluster;
 use kube::Client;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// Relays connections to a cluster, for as long as it lives.
 pub(crate) struct Wire {
     url: http::Uri,
     state: Arc<Mutex<State>>,
+    /// Sent to every connection that is open.
+    vanished: watch::Sender<()>,
     /// Aborted when dropped.
     _relay: JoinSet<()>,
 }
@@ -29,17 +32,20 @@ impl Wire {
         let url = format!("https://{}/", listener.local_addr().unwrap());
         let state = Arc::new(Mutex::new(State::Open(JoinSet::new())));
         let (shared, port) = (state.clone(), cluster.url().port_u16().unwrap());
+        let vanished = watch::Sender::new(());
+        let open = vanished.clone();
         let mut relay = JoinSet::new();
         relay.spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 if let State::Open(connections) = &mut *shared.lock().unwrap() {
-                    connections.spawn(join(near, port));
+                    connections.spawn(join(near, port, open.subscribe()));
                 }
             }
         });
         Self {
             url: url.parse().unwrap(),
             state,
+            vanished,
             _relay: relay,
         }
     }
@@ -69,11 +75,37 @@ impl Wire {
     pub(crate) fn interrupt(&self) {
         self.mend();
     }
-}
 
-async fn join(mut near: TcpStream, port: u16) {
-    if let Ok(mut far) = TcpStream::connect(("127.0.0.1", port)).await {
-        // However it ends, both sockets are closed then.
-        let _ = copy_bidirectional(&mut near, &mut far).await;
+    /// The far end of every connection vanishes, as a machine that loses its power: nothing is closed, nothing is sent, and
+    /// nothing is acknowledged, keep-alive probes included. New connections go through.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn vanish(&self) {
+        self.vanished.send_replace(());
     }
 }
+
+async fn join(mut near: TcpStream, port: u16, mut vanished: watch::Receiver<()>) {
+    if let Ok(mut far) = TcpStream::connect(("127.0.0.1", port)).await {
+        tokio::select! {
+            // However it ends, both sockets are closed then.
+            _ended = copy_bidirectional(&mut near, &mut far) => {}
+            Ok(()) = vanished.changed() => {
+                deafen(&near);
+                // The sockets stay open.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Drops every packet that arrives at a socket, before TCP sees it.
+#[cfg(target_os = "linux")]
+fn deafen(socket: &TcpStream) {
+    /// "Return this many bytes of the packet", in the words of Linux' packet filters.
+    const RETURN: u16 = 0x06;
+    let nothing = socket2::SockFilter::new(RETURN, 0, 0, 0);
+    socket2::SockRef::from(socket).attach_filter(&[nothing]).unwrap();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn deafen(_: &TcpStream) {}
