@@ -1,34 +1,36 @@
-//! The generated informers at work on an embedded API server, and that they are what the definitions give.
+//! The generated informers of the `operator` example on an embedded API server, and their source: the
+//! definitions.
 
+#![cfg(feature = "core")]
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
-#[path = "../../../informers/tests/examples/programs.rs"]
-mod programs;
+#[path = "../examples/operator/generated/mod.rs"]
+mod generated;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use generated::hosting_example_com::v1::website::WebsiteSpec;
+use generated::hosting_example_com::v1::{Website, WebsiteInformer, WebsiteNamespaceLister};
+use generated::hosting_example_com::v1beta1;
+use generated::prelude::*;
 use informer_gen::crd::{self, Reading, TreeOptions};
 use informer_testing::ApiServer;
 use informers::{Event, Selector, SharedInformerFactory};
-use informers_crd_example::generated::hosting_example_com::v1::website::WebsiteSpec;
-use informers_crd_example::generated::hosting_example_com::v1::{
-    Website, WebsiteInformer, WebsiteNamespaceLister,
-};
-use informers_crd_example::generated::hosting_example_com::v1beta1;
-use informers_crd_example::generated::prelude::*;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-/// As a build script's output would be taken in.
+/// As a program includes the output of its build script.
 mod included {
-    include!("../src/generated/mod.rs");
+    include!("../examples/operator/generated/mod.rs");
 }
 
-fn folder(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("examples/operator")
+        .join(name)
 }
 
 fn definitions() -> Vec<(PathBuf, String)> {
@@ -42,7 +44,7 @@ fn definitions() -> Vec<(PathBuf, String)> {
     paths.into_iter().map(text).collect()
 }
 
-/// A server that has the definitions.
+/// A server with the definitions.
 fn server() -> ApiServer {
     let server = ApiServer::start();
     for (_, text) in definitions() {
@@ -75,17 +77,18 @@ fn the_generated_files_are_what_the_definitions_give() {
         reading.extend(crd::read(&path.display().to_string(), &text).expect("the definitions are sound"));
     }
     let tree = crd::tree(&reading.found, &TreeOptions::default()).expect("they can be generated from");
-    let marked = files_below(&folder("src/generated"));
+    let marked = files_below(&folder("generated"));
     assert_eq!(
         marked.len(),
         tree.files.len(),
         "a file is left over or missing: {marked:?}"
     );
     for (path, text) in &tree.files {
-        let present = std::fs::read_to_string(folder("src/generated").join(path)).unwrap_or_default();
+        let present = std::fs::read_to_string(folder("generated").join(path)).unwrap_or_default();
         assert!(
             present == *text,
-            "{path} is stale; run `cargo xtask crd -f tests/operator/crds --out tests/operator/src/generated`"
+            "{path} is outdated; run `cargo xtask crd -f informers/examples/operator/crds --out \
+             informers/examples/operator/generated`"
         );
     }
 }
@@ -110,21 +113,6 @@ fn a_generated_tree_can_be_included() {
         included::hosting_example_com::v1::Website::plural(&()),
         "websites"
     );
-}
-
-#[tokio::test]
-async fn the_program_tells_of_all_three_kinds() {
-    let (lines, errors) = programs::run_embedded("operator", "--embedded").await;
-    for part in [
-        "shop/blog       0 of 1 ready, within small\n",
-        "shop/front      1 of 1 ready, within small\n",
-        "shop/front      1 of 3 ready, small allows only 2\n",
-        "shop/front      1 of 3 ready, within small\n",
-        "shop/front      3 of 3 ready, within small\n",
-        "shop/front      is gone\n",
-    ] {
-        assert!(lines.contains(part), "no {part:?} in:\n{lines}\n{errors}");
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,10 +151,10 @@ async fn generated_accessors_sync_list_by_index_and_follow_a_delete() {
     let lister = websites.lister();
     assert_eq!(names(&lister.list(&Selector::everything())), ["blog", "front"]);
     let in_shop: WebsiteNamespaceLister = lister.websites("shop");
-    assert_eq!(in_shop.get("front").expect("it is there").spec.replicas, Some(2));
+    assert_eq!(in_shop.get("front").expect("it exists").spec.replicas, Some(2));
     assert!(lister.websites("elsewhere").get("front").is_none());
     assert_eq!(names(&by_plan.get("small")), ["front"]);
-    assert_eq!(plans.get("small").expect("it is there").spec.max_replicas, 2);
+    assert_eq!(plans.get("small").expect("it exists").spec.max_replicas, 2);
     assert_eq!(
         config_maps.list(&Selector::everything()),
         Vec::<Arc<ConfigMap>>::new()
@@ -179,7 +167,7 @@ async fn generated_accessors_sync_list_by_index_and_follow_a_delete() {
         Some("small")
     );
 
-    server.delete(&first).expect("it is there");
+    server.delete(&first).expect("it exists");
     while lister.websites("shop").get("front").is_some() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
