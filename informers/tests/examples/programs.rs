@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-/// Past this a run hangs. It is no measure of how long one takes.
+/// A run that takes longer hangs. Most take seconds.
 pub(crate) const KILL_AFTER: Duration = Duration::from_secs(180);
 
 /// The program of an example, beside the folder of this one.
 fn program(name: &str) -> PathBuf {
-    /// One build at a time: the first may make what the others look for.
+    /// One build at a time: the first may make what the others need.
     static BUILDING: Mutex<()> = Mutex::new(());
 
     let this = std::env::current_exe().unwrap();
@@ -42,6 +42,7 @@ pub(crate) fn command(name: &str, kubeconfig: Option<&Path>, arguments: &str) ->
         .env_remove("KUBERNETES_SERVICE_HOST")
         .env_remove("KUBECONFIG")
         .env_remove("RUST_BACKTRACE")
+        .env_remove("RUST_LOG")
         .env("HOME", env!("CARGO_TARGET_TMPDIR"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -63,7 +64,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// What a run on the embedded server writes, which must end well.
+/// The output of a run on the embedded server, which must succeed.
 pub(crate) async fn run_embedded(name: &str, arguments: &str) -> (String, String) {
     let output = run(name, None, arguments).await;
     let (lines, errors) = (text(&output.stdout), text(&output.stderr));

@@ -98,6 +98,8 @@
 mod api;
 mod builder;
 mod clock;
+#[cfg(feature = "demo")]
+pub mod demo;
 mod discovery;
 mod encode;
 mod error;

@@ -158,7 +158,7 @@ fn docs() -> Result<Passed> {
             "--workspace",
             "--no-deps",
             "--features",
-            "informers/derive",
+            "informers/derive,informer-testing/demo",
         ])
         .env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Passed::Ran)
@@ -182,6 +182,7 @@ fn quickstart() -> Result<Passed> {
 fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--no-default-features"]))?;
+    run(cargo().args(["check", "-p", "informer-testing"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--features", "crd"]))?;
     run(cargo().args(["check", "-p", "informer-gen-cli", "--no-default-features"]))?;
     // The typed layer with no group, one group, and all of them but without TLS.
