@@ -1,0 +1,2 @@
+//! Soon.
+pub(crate) fn rows() -> Vec<()> { Vec::new() }

@@ -1,0 +1,2 @@
+//! Soon.
+pub(crate) fn table(_rows: Vec<()>) {}
