@@ -20,14 +20,14 @@ pub(crate) struct Log {
     pub(crate) warnings: u64,
     /// The first lines that no log may have, escaped and cut, and why.
     pub(crate) unfit: Vec<String>,
-    /// The last few warnings.
-    pub(crate) last: Vec<String>,
+    /// The last warning.
+    pub(crate) last: String,
 }
 
 static LOG: Mutex<Log> = Mutex::new(Log {
     warnings: 0,
     unfit: Vec::new(),
-    last: Vec::new(),
+    last: String::new(),
 });
 
 fn log() -> MutexGuard<'static, Log> {
@@ -54,8 +54,7 @@ impl Log {
         }
         if level <= Level::WARN {
             self.warnings += 1;
-            self.last.truncate(2);
-            self.last.insert(0, cut);
+            self.last = cut;
         }
     }
 }

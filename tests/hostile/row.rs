@@ -7,7 +7,7 @@ use informer_core::{InformerStatus, InitialState, State};
 use crate::bodies::{GOOD_LIST, living_watch};
 use crate::script::{Answer, Call, Script, Verb, json};
 
-pub(crate) use StateName::{BackingOff, Forbidden, Listing, Live, NotFound, Stalled};
+pub(crate) use StateName::*;
 
 const MIB: usize = 1024 * 1024;
 const HOUR: Duration = Duration::from_secs(3600);

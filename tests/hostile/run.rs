@@ -134,7 +134,7 @@ fn report(row: &Row, stage: &Stage, memory: &Memory) {
         let log = Log::read();
         let (requests, pieces, peak) = (stage.requests(), stage.bystander.longest(), memory.peak() / 1024);
         eprintln!(
-            "{}: {requests} requests, {} warnings, {peak} KiB, {pieces} pieces; {:#?}",
+            "{}: {requests} requests, {} warnings, {peak} KiB, {pieces} pieces; {}",
             row.name, log.warnings, log.last
         );
     }
@@ -169,7 +169,7 @@ fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
     }
     let (log, most) = (Log::read(), row.within_its_time(row.warnings));
     if log.warnings > most {
-        complaints.push(format!("logged {} warnings, more than {most}: {:?}", log.warnings, log.last));
+        complaints.push(format!("logged {} warnings, more than {most}: {:.80}", log.warnings, log.last));
     }
     complaints.extend(log.unfit.iter().map(|line| format!("logged what no log should have, {line}")));
     let undecodable = scope.last_undecodable.as_ref().map(ToString::to_string);

@@ -10,7 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Frame;
-use http_body_util::Either;
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
 use informer_testing::ApiServer;
 use kube::Client;
 use kube::client::Body;
@@ -20,7 +21,7 @@ use tower::ServiceExt as _;
 use crate::observe::Bystander;
 
 /// More requests than any row may need in its time. A loop without a pause ends here, and fails its row.
-const FUSE: u64 = 20_000;
+const FUSE: u64 = 5_000;
 
 /// The longest request line that usual servers and proxies accept.
 const LONGEST_URI: usize = 8 * 1024;
@@ -151,6 +152,8 @@ impl Answer {
     }
 }
 
+type AnyBody = UnsyncBoxBody<Bytes, tower::BoxError>;
+
 /// Decides what is answered.
 pub(crate) type Script = Box<dyn Fn(&Call) -> Answer + Send + Sync>;
 
@@ -197,7 +200,7 @@ impl Stage {
     async fn answer(
         self: Arc<Self>,
         request: Request<Body>,
-    ) -> Result<Response<Either<HostileBody, Body>>, tower::BoxError> {
+    ) -> Result<Response<AnyBody>, tower::BoxError> {
         let call = Call::parse(&request, &mut self.counts.lock().expect("no holder panics"));
         let is_spent = self.requests.fetch_add(1, Ordering::Relaxed) >= FUSE;
         if is_spent && !self.is_healthy.load(Ordering::Relaxed) {
@@ -227,7 +230,7 @@ impl Stage {
                     is_silent: false,
                     stage: self.clone(),
                 };
-                Ok(response.body(Either::Left(body))?)
+                Ok(response.body(body.map_err(Into::into).boxed_unsync())?)
             }
         }
     }
@@ -236,13 +239,13 @@ impl Stage {
     async fn healthy_answer(
         &self,
         request: Request<Body>,
-    ) -> Result<Response<Either<HostileBody, Body>>, tower::BoxError> {
+    ) -> Result<Response<AnyBody>, tower::BoxError> {
         if request.uri().to_string().len() > LONGEST_URI {
-            let response = Response::builder().status(431).body(Either::Right(Body::empty()))?;
-            return Ok(response);
+            let empty = Body::empty().map_err(Into::into).boxed_unsync();
+            return Ok(Response::builder().status(431).body(empty)?);
         }
         let response = self.healthy.service().oneshot(request).await?;
-        Ok(response.map(|body| Either::Right(Body::wrap_body(body))))
+        Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
     }
 }
 
