@@ -39,6 +39,11 @@ pub(crate) fn with_field(name: &str, value: &str) -> String {
     )
 }
 
+/// An object with this value in a field of its type, before its metadata.
+pub(crate) fn in_data(name: &str, value: &str) -> String {
+    with_field(name, "0").replacen("\"extra\":0", &format!("\"data\":{{\"x\":{value}}}"), 1)
+}
+
 pub(crate) fn nested(levels: usize) -> String {
     "[".repeat(levels) + &"]".repeat(levels)
 }
@@ -106,13 +111,10 @@ pub(crate) fn frames_then_silence<S: Into<String>>(frames: impl IntoIterator<Ite
     body(frames.into_iter().chain([Step::Silence]))
 }
 
-/// A watch that sends these frames, and is then as good as any.
+/// A watch that sends these frames, is then quiet, and ends in time.
 pub(crate) fn frames_then_good<S: Into<String>>(call: &Call, frames: impl IntoIterator<Item = S>) -> Answer {
     let frames: Vec<Step> = frames.into_iter().map(Step::text).collect();
-    let Answer::Respond { body: rest, .. } = living_watch(call) else {
-        unreachable!("it responds");
-    };
-    body(frames.into_iter().chain(rest))
+    body(frames.into_iter().chain([Step::Wait(call.timeout())]))
 }
 
 /// An initial stream of two objects at version 10.

@@ -67,6 +67,8 @@ pub(crate) struct Row {
     pub(crate) pieces: u64,
     /// How long after the server became healthy the cache must be equal to it.
     pub(crate) recovery: Duration,
+    /// Why no informer could recover from this.
+    pub(crate) unrecoverable: Option<&'static str>,
 }
 
 /// A server whose every answer is this.
@@ -88,6 +90,7 @@ pub(crate) fn always(name: impl Into<String>, script: impl Fn(&Call) -> Answer +
         memory: 48 * MIB,
         pieces: 256,
         recovery: HOUR / 2,
+        unrecoverable: None,
     }
 }
 
@@ -185,6 +188,12 @@ impl Row {
 
     pub(crate) fn minutes(mut self, minutes: u64) -> Self {
         self.lasting = Duration::from_secs(60 * minutes);
+        self
+    }
+
+    /// The informer need not become equal to the healthy server, and why.
+    pub(crate) fn unrecoverable(mut self, why: &'static str) -> Self {
+        self.unrecoverable = Some(why);
         self
     }
 

@@ -5,7 +5,7 @@ use std::iter;
 use informer_core::InformerStatus;
 
 use crate::bodies::{
-    GOOD_LIST, bookmark, event, every, frames_then_good, frames_then_silence, living_watch, meta, nested, object,
+    GOOD_LIST, bookmark, event, every, frames_then_good, frames_then_silence, in_data, living_watch, meta, nested, object,
     refusal, repeated, status, with_field,
 };
 use crate::row::{BackingOff, Forbidden, Live, NotFound, Row, Stalled, watches};
@@ -159,11 +159,16 @@ fn error_events() -> Vec<Row> {
     rows.extend([
         watches("a watch whose one event is an ERROR 403", |_| json(event("ERROR", &status(403, "Forbidden", "m"))))
             .state(Forbidden)
+            .requests(600)
             .objects(2),
         watches("a watch whose one event is an ERROR 404", |_| json(event("ERROR", &status(404, "NotFound", "m"))))
             .state(NotFound)
+            .requests(600)
             .objects(2),
-        watches("watches are forbidden, lists are not", |_| refusal(403, "Forbidden", "no watch")).state(Forbidden).objects(2),
+        watches("watches are forbidden, lists are not", |_| refusal(403, "Forbidden", "no watch"))
+            .state(Forbidden)
+            .requests(600)
+            .objects(2),
         watches("watches are 405, lists are not", |_| refusal(405, "MethodNotAllowed", "no watch")).objects(2),
         watches("watches are 504 because the version is too large", |_| {
             refusal(504, "Timeout", "Too large resource version: 10, current: 5")
@@ -250,11 +255,11 @@ fn odd_events() -> Vec<Row> {
         first("an ADDED of another kind", vec![event("ADDED", &object("c", "11").replace("ConfigMap", "Secret"))])
             .objects(2)
             .undecodable(1),
-        first("an ADDED nested 1,025 levels deep", vec![event("ADDED", &with_field("c", &nested(1_025)))])
+        first("an ADDED nested 1,025 levels deep", vec![event("ADDED", &in_data("c", &nested(1_025)))])
             .state(Live)
             .objects(2)
             .undecodable(1),
-        first("an ADDED nested 100,000 levels deep", vec![event("ADDED", &with_field("c", &nested(100_000)))])
+        first("an ADDED nested 100,000 levels deep", vec![event("ADDED", &in_data("c", &nested(100_000)))])
             .state(Live)
             .objects(2)
             .undecodable(1),
