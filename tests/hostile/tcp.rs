@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use informer_core::source::{KubeSource, KubeSourceOptions};
-use informer_core::{Scope, SharedInformer, State, client};
+use informer_core::{InitialState, Scope, SharedInformer, State, client};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
@@ -102,7 +102,11 @@ fn informer_at(url: &str) -> SharedInformer<ConfigMap> {
         ..KubeSourceOptions::default()
     };
     let source = KubeSource::<ConfigMap>::new(client, Scope::All, options).expect("the options are good");
-    SharedInformer::from_source(source)
+    // By LIST: an initial stream may be silent for half a minute before that is an error, and this is real time.
+    SharedInformer::builder_from_sources(vec![Arc::new(source)])
+        .initial_state(InitialState::List)
+        .build()
+        .expect("one source is valid")
 }
 
 async fn watch_it(

@@ -9,7 +9,7 @@ use crate::row::{BackingOff, Live, Row, lists, watches};
 use crate::script::{Answer, Call, Step, body, json};
 
 /// How many pieces of a bomb may be unpacked before another task gets its turn.
-const PIECES: u64 = 16;
+const PIECES: u64 = 64;
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = headers();
@@ -108,58 +108,71 @@ fn broken() -> Vec<Row> {
     rows
 }
 
-/// Answers that burst. Only the first answer of each kind does, so that a row costs one of them.
-fn bombs() -> Vec<Row> {
-    const SIZE: usize = 24 << 20;
-    let first = |call: &Call, bomb: &Bytes| match call.nth {
-        0 => packed(bomb),
+/// A compressed text: a start, and then 6 MB of the same.
+fn bomb(start: &str, unit: &str) -> Vec<u8> {
+    const SIZE: usize = 6 << 20;
+    gzip(&[start.as_bytes(), &unit.as_bytes().repeat(SIZE / unit.len())].concat())
+}
+
+/// Only the first answer bursts, so that a row costs one of them.
+fn first(call: &Call, bomb: impl FnOnce() -> Vec<u8>) -> Answer {
+    match call.nth {
+        0 => in_small_pieces(&bomb()),
         _ => refusal(503, "ServiceUnavailable", "after the bomb"),
-    };
-    let zipped = |start: &str, unit: &str| {
-        let text = [start.as_bytes(), &unit.as_bytes().repeat(SIZE / unit.len())].concat();
-        Bytes::from(gzip(&text))
-    };
-    let open = r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"10"},"items":["#;
+    }
+}
+
+/// Each piece unpacks to some 50 KB.
+fn in_small_pieces(bytes: &[u8]) -> Answer {
+    let pieces: Vec<Step> = bytes
+        .chunks(256)
+        .map(|piece| Step::Data(Bytes::copy_from_slice(piece)))
+        .collect();
+    body(pieces).header("content-encoding", "gzip")
+}
+
+fn bombs() -> Vec<Row> {
+    const OPEN: &str = r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"10"},"items":["#;
+    const OPEN_ITEM: &str = r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"10"},"items":[{"#;
     let in_lists = [
-        ("newlines before a list", zipped("", "\n")),
-        ("blanks between the items of a list", zipped(open, " ")),
-        ("an item of blanks", zipped(&format!("{open}{{"), " ")),
-        ("a field that is skipped", zipped("{\"extra\":\"", "x")),
-        ("a field that is skipped, with brackets", zipped("{\"extra\":[", "[],")),
-        ("brackets", zipped("", "[")),
-        ("quotes", zipped("{", "\"")),
+        ("newlines before a list", "", "\n"),
+        ("blanks between the items of a list", OPEN, " "),
+        ("an item of blanks", OPEN_ITEM, " "),
+        ("a field that is skipped", "{\"extra\":\"", "x"),
+        ("a field that is skipped, with brackets", "{\"extra\":[", "[],"),
+        ("brackets", "", "["),
+        ("quotes", "{", "\""),
     ];
     let in_watches = [
-        ("newlines", zipped("", "\n")),
-        ("blanks", zipped("", " ")),
-        ("carriage returns and newlines", zipped("", "\r\n")),
-        ("a frame that never ends", zipped("{\"type\":\"", "x")),
-        ("NUL bytes", zipped("", "\0")),
+        ("newlines", "", "\n"),
+        ("blanks", "", " "),
+        ("carriage returns and newlines", "", "\r\n"),
+        ("a frame that never ends", "{\"type\":\"", "x"),
+        ("NUL bytes", "", "\0"),
     ];
     let mut rows = Vec::new();
-    for (what, bomb) in in_lists {
+    for (what, start, unit) in in_lists {
         rows.push(
-            lists(format!("a list that bursts into {what}"), move |call| first(call, &bomb))
+            lists(format!("a list that bursts into {what}"), move |call| first(call, || bomb(start, unit)))
                 .fails()
                 .minutes(2)
                 .pieces(PIECES),
         );
     }
-    for (what, bomb) in in_watches {
+    for (what, start, unit) in in_watches {
         rows.push(
-            watches(format!("a watch that bursts into {what}"), move |call| first(call, &bomb))
+            watches(format!("a watch that bursts into {what}"), move |call| first(call, || bomb(start, unit)))
                 .state(BackingOff)
                 .objects(2)
                 .minutes(2)
                 .pieces(PIECES),
         );
     }
-    rows.push(members("a list of 200,000 empty members", lists));
-    rows.push(members("a watch of 200,000 empty members", watches).objects(2));
+    rows.push(members("a list of 50,000 empty members", lists));
+    rows.push(members("a watch of 50,000 empty members", watches).objects(2));
     rows.push(
         watches("a watch that bursts into unknown events", move |call| {
-            let events = Bytes::from(gzip(event("PONG", "{}").repeat(100_000).as_bytes()));
-            first(call, &events)
+            first(call, || gzip(event("PONG", "{}").repeat(50_000).as_bytes()))
         })
         .objects(2)
         .minutes(2)
@@ -167,8 +180,7 @@ fn bombs() -> Vec<Row> {
     );
     rows.push(
         watches("a watch that bursts into objects that cannot be used", move |call| {
-            let events = Bytes::from(gzip(event("ADDED", "{}").repeat(50_000).as_bytes()));
-            first(call, &events)
+            first(call, || gzip(event("ADDED", "{}").repeat(20_000).as_bytes()))
         })
         .objects(2)
         .minutes(2)
@@ -176,8 +188,7 @@ fn bombs() -> Vec<Row> {
     );
     rows.push(
         lists("a list that bursts into items that cannot be used", move |call| {
-            let list = format!("{open}{}{{}}]}}", "{},".repeat(50_000));
-            first(call, &Bytes::from(gzip(list.as_bytes())))
+            first(call, || gzip(format!("{OPEN}{}{{}}]}}", "{},".repeat(20_000)).as_bytes()))
         })
         .objects(0)
         .minutes(2)
@@ -193,11 +204,11 @@ fn bombs() -> Vec<Row> {
 }
 
 fn members(name: &str, kind: fn(String, Box<dyn Fn(&Call) -> Answer + Send + Sync>) -> Row) -> Row {
-    let empty = gzip(b"").repeat(500);
+    let empty = gzip(b"").repeat(100);
     kind(
         name.to_owned(),
         Box::new(move |call| match call.nth {
-            0 => body(repeated(empty.clone(), 400)).header("content-encoding", "gzip"),
+            0 => body(repeated(empty.clone(), 500)).header("content-encoding", "gzip"),
             _ => refusal(503, "ServiceUnavailable", "after the bomb"),
         }),
     )

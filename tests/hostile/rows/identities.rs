@@ -1,6 +1,6 @@
 //! Objects whose names, namespaces or UIDs are no names: twice, missing, or made to be printed.
 
-use crate::bodies::{GOOD_LIST, event, frames_then_good, good_and, list_of, meta, object};
+use crate::bodies::{GOOD_LIST, event, frames_then_good, good_and, list_of, living_watch, meta, object};
 use crate::row::{Live, Row, lists, watches};
 use crate::script::json;
 
@@ -53,6 +53,19 @@ pub(crate) fn rows() -> Vec<Row> {
             watches(format!("an event with {what}"), move |call| frames_then_good(call, [frame.clone()]))
                 .synced(true)
                 .minutes(10),
+        );
+    }
+    for (what, fields) in odd().into_iter().filter(|(what, _)| what.contains("name")) {
+        let unusable = meta(&fields).replace("ConfigMap", "Secret");
+        let (list, frame) = (good_and(&unusable), event("DELETED", &unusable));
+        rows.push(lists(format!("an unusable item with {what}"), move |_| json(list.clone())).state(Live).minutes(10));
+        rows.push(
+            watches(format!("a deletion of an unusable object with {what}"), move |call| match call.nth {
+                0 => frames_then_good(call, [frame.clone()]),
+                _ => living_watch(call),
+            })
+            .synced(true)
+            .minutes(10),
         );
     }
     rows.extend(twice());

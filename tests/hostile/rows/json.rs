@@ -178,17 +178,17 @@ fn large() -> Vec<Row> {
             body(open.chain(repeated(",".repeat(1_024), 1_000)))
         })
         .fails(),
-        lists("10,000 items that cannot be used", |_| {
-            json(list_of(&vec!["{\"metadata\":{}}"; 10_000]))
+        lists("2,000 items that cannot be used", |_| {
+            json(list_of(&vec!["{\"metadata\":{}}"; 2_000]))
         })
         .state(Live)
         .objects(0)
-        .undecodable(10_000)
+        .undecodable(2_000)
         .minutes(10),
-        lists("20,000 items that are null", |_| json(list_of(&vec!["null"; 20_000])))
+        lists("5,000 items that are null", |_| json(list_of(&vec!["null"; 5_000])))
             .state(Live)
             .objects(0)
-            .undecodable(20_000)
+            .undecodable(5_000)
             .minutes(10),
         lists("a field nested a million levels deep before the items", move |_| {
             json(GOOD_LIST.replacen('{', &format!("{{\"extra\":{},", nested(1_000_000)), 1))
