@@ -79,7 +79,8 @@ pub(crate) fn bookmark(version: &str) -> String {
 
 /// The bookmark that ends an initial stream.
 pub(crate) fn end_bookmark(version: &str) -> String {
-    let fields = format!(r#""resourceVersion":"{version}","annotations":{{"k8s.io/initial-events-end":"true"}}"#);
+    let fields =
+        format!(r#""resourceVersion":"{version}","annotations":{{"k8s.io/initial-events-end":"true"}}"#);
     event("BOOKMARK", &meta(&fields))
 }
 

@@ -55,7 +55,17 @@ macro_rules! tables {
 }
 
 tables!(
-    alternating, connections, encodings, identities, initial_streams, json, pages, scopes, statuses, versions, watches,
+    alternating,
+    connections,
+    encodings,
+    identities,
+    initial_streams,
+    json,
+    pages,
+    scopes,
+    statuses,
+    versions,
+    watches,
 );
 
 /// Rows on sockets, in real time.

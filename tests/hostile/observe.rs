@@ -37,7 +37,9 @@ fn log() -> MutexGuard<'static, Log> {
 impl Log {
     pub(crate) fn begin() {
         static ONCE: Once = Once::new();
-        ONCE.call_once(|| tracing::subscriber::set_global_default(Counting).expect("no other subscriber is set"));
+        ONCE.call_once(|| {
+            tracing::subscriber::set_global_default(Counting).expect("no other subscriber is set")
+        });
         *log() = Self::default();
     }
 
@@ -137,7 +139,10 @@ impl Memory {
     }
 
     pub(crate) fn peak(&self) -> usize {
-        self.peak.load(Ordering::Relaxed).max(live()).saturating_sub(self.before)
+        self.peak
+            .load(Ordering::Relaxed)
+            .max(live())
+            .saturating_sub(self.before)
     }
 }
 

@@ -72,7 +72,10 @@ pub(crate) struct Row {
 }
 
 /// A server whose every answer is this.
-pub(crate) fn always(name: impl Into<String>, script: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Row {
+pub(crate) fn always(
+    name: impl Into<String>,
+    script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
+) -> Row {
     Row {
         name: name.into(),
         script: Box::new(script),
@@ -95,7 +98,10 @@ pub(crate) fn always(name: impl Into<String>, script: impl Fn(&Call) -> Answer +
 }
 
 /// A server whose lists are this; its watches are good.
-pub(crate) fn lists(name: impl Into<String>, script: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Row {
+pub(crate) fn lists(
+    name: impl Into<String>,
+    script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
+) -> Row {
     by_list(name, move |call| match call.verb {
         Verb::List => script(call),
         Verb::Watch | Verb::WatchList => living_watch(call),
@@ -103,7 +109,10 @@ pub(crate) fn lists(name: impl Into<String>, script: impl Fn(&Call) -> Answer + 
 }
 
 /// A server whose watches are this; its lists are good.
-pub(crate) fn watches(name: impl Into<String>, script: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Row {
+pub(crate) fn watches(
+    name: impl Into<String>,
+    script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
+) -> Row {
     by_list(name, move |call| match call.verb {
         Verb::List => json(GOOD_LIST),
         Verb::Watch | Verb::WatchList => script(call),
@@ -111,7 +120,10 @@ pub(crate) fn watches(name: impl Into<String>, script: impl Fn(&Call) -> Answer 
 }
 
 /// A server whose every answer is this, for an informer that lists.
-pub(crate) fn by_list(name: impl Into<String>, script: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Row {
+pub(crate) fn by_list(
+    name: impl Into<String>,
+    script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
+) -> Row {
     Row {
         initial: InitialState::List,
         ..always(name, script)
@@ -119,7 +131,10 @@ pub(crate) fn by_list(name: impl Into<String>, script: impl Fn(&Call) -> Answer 
 }
 
 /// A server whose initial streams are this; its lists and other watches are good.
-pub(crate) fn initial(name: impl Into<String>, script: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Row {
+pub(crate) fn initial(
+    name: impl Into<String>,
+    script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
+) -> Row {
     always(name, move |call| match call.verb {
         Verb::List => json(GOOD_LIST),
         Verb::Watch => living_watch(call),

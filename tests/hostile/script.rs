@@ -197,10 +197,7 @@ impl Stage {
         Client::new(service, "default")
     }
 
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Body>,
-    ) -> Result<Response<AnyBody>, tower::BoxError> {
+    async fn answer(self: Arc<Self>, request: Request<Body>) -> Result<Response<AnyBody>, tower::BoxError> {
         let call = Call::parse(&request, &mut self.counts.lock().expect("no holder panics"));
         let is_spent = self.requests.fetch_add(1, Ordering::Relaxed) >= FUSE;
         if is_spent && !self.is_healthy.load(Ordering::Relaxed) {
@@ -236,10 +233,7 @@ impl Stage {
     }
 
     /// A real server in front of etcd does not read request lines of any length.
-    async fn healthy_answer(
-        &self,
-        request: Request<Body>,
-    ) -> Result<Response<AnyBody>, tower::BoxError> {
+    async fn healthy_answer(&self, request: Request<Body>) -> Result<Response<AnyBody>, tower::BoxError> {
         if request.uri().to_string().len() > LONGEST_URI {
             let empty = Body::empty().map_err(Into::into).boxed_unsync();
             return Ok(Response::builder().status(431).body(empty)?);

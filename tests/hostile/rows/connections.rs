@@ -14,7 +14,9 @@ fn late(seconds: u64, answer: Answer) -> Answer {
 
 fn has_failed(status: &InformerStatus) -> Result<(), String> {
     let counts = status.scopes[0].counts;
-    (counts.errors > 0).then_some(()).ok_or_else(|| format!("no error was counted: {counts:?}"))
+    (counts.errors > 0)
+        .then_some(())
+        .ok_or_else(|| format!("no error was counted: {counts:?}"))
 }
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -22,18 +24,34 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![
         always("nobody listens", |_| Answer::Refused).fails(),
         always("every connection is reset", |_| Answer::Reset).fails(),
-        always("nothing is ever answered", |_| Answer::Never).synced(false).objects(0).check(has_failed),
-        lists("lists are refused", |_| Answer::Refused).fails(),
-        lists("lists are reset", |_| Answer::Reset).fails(),
-        lists("lists are never answered", |_| Answer::Never).synced(false).check(has_failed),
-        watches("watches are refused", |_| Answer::Refused).state(BackingOff).objects(2),
-        watches("watches are reset", |_| Answer::Reset).state(BackingOff).objects(2),
-        lists("a list of which nothing comes", |_| body([Step::Silence])).synced(false).check(has_failed),
-        lists("a list of which the first half comes", move |_| body([Step::text(head), Step::Silence]))
+        always("nothing is ever answered", |_| Answer::Never)
             .synced(false)
             .objects(0)
             .check(has_failed),
-        lists("a list that is reset in the middle", move |_| body([Step::text(head), Step::Reset])).fails(),
+        lists("lists are refused", |_| Answer::Refused).fails(),
+        lists("lists are reset", |_| Answer::Reset).fails(),
+        lists("lists are never answered", |_| Answer::Never)
+            .synced(false)
+            .check(has_failed),
+        watches("watches are refused", |_| Answer::Refused)
+            .state(BackingOff)
+            .objects(2),
+        watches("watches are reset", |_| Answer::Reset)
+            .state(BackingOff)
+            .objects(2),
+        lists("a list of which nothing comes", |_| body([Step::Silence]))
+            .synced(false)
+            .check(has_failed),
+        lists("a list of which the first half comes", move |_| {
+            body([Step::text(head), Step::Silence])
+        })
+        .synced(false)
+        .objects(0)
+        .check(has_failed),
+        lists("a list that is reset in the middle", move |_| {
+            body([Step::text(head), Step::Reset])
+        })
+        .fails(),
         lists("a list of all but the last byte", |_| {
             body([Step::text(&GOOD_LIST[..GOOD_LIST.len() - 1]), Step::Silence])
         })
@@ -48,12 +66,18 @@ pub(crate) fn rows() -> Vec<Row> {
             _ => Err("it waits for ever".to_owned()),
         }),
         lists("a list of a byte in 30 s", |_| {
-            let bytes: Vec<Step> = GOOD_LIST.chars().flat_map(|c| [Step::wait(30), Step::text(c)]).collect();
+            let bytes: Vec<Step> = GOOD_LIST
+                .chars()
+                .flat_map(|c| [Step::wait(30), Step::text(c)])
+                .collect();
             body(bytes)
         })
         .minutes(240)
         .check(has_failed),
-        lists("a list that sends a blank each second", |_| body(every(1, " "))).minutes(240).synced(false).check(has_failed),
+        lists("a list that sends a blank each second", |_| body(every(1, " ")))
+            .minutes(240)
+            .synced(false)
+            .check(has_failed),
         lists("an item that comes a byte each second", |_| {
             let open = [Step::text(&GOOD_LIST[..90])];
             body(open.into_iter().chain(every(1, "x")))
@@ -65,7 +89,10 @@ pub(crate) fn rows() -> Vec<Row> {
         lists("a list of an item each second that never ends", |_| {
             let open = [Step::text(&GOOD_LIST[..GOOD_LIST.len() - 2])];
             let items = (0..).flat_map(|n: u64| {
-                [Step::wait(1), Step::text(format!(",{}", object(&format!("o-{n}"), "5")))]
+                [
+                    Step::wait(1),
+                    Step::text(format!(",{}", object(&format!("o-{n}"), "5"))),
+                ]
             });
             body(open.into_iter().chain(items))
         })
@@ -78,27 +105,49 @@ pub(crate) fn rows() -> Vec<Row> {
         })
         .lives(2),
         lists("a list in pieces without content", |_| {
-            let bytes: Vec<Step> = GOOD_LIST.chars().flat_map(|c| [Step::text(""), Step::text(c)]).collect();
+            let bytes: Vec<Step> = GOOD_LIST
+                .chars()
+                .flat_map(|c| [Step::text(""), Step::text(c)])
+                .collect();
             body(bytes)
         })
         .lives(2),
-        lists("a list that is answered after 45 s", |_| late(45, json(GOOD_LIST))).lives(2),
-        lists("a list that is answered after 5 minutes", |_| late(300, json(GOOD_LIST))).minutes(120).lives(2),
-        watches("a watch that is answered after 45 s", |call| late(45, living_watch(call))).objects(2).synced(true),
-        by_list("lists are good, and then nobody listens", |call| match call.verb {
-            Verb::List if call.nth == 0 => json(GOOD_LIST),
-            _ => Answer::Refused,
+        lists("a list that is answered after 45 s", |_| {
+            late(45, json(GOOD_LIST))
+        })
+        .lives(2),
+        lists("a list that is answered after 5 minutes", |_| {
+            late(300, json(GOOD_LIST))
+        })
+        .minutes(120)
+        .lives(2),
+        watches("a watch that is answered after 45 s", |call| {
+            late(45, living_watch(call))
+        })
+        .objects(2)
+        .synced(true),
+        by_list("lists are good, and then nobody listens", |call| {
+            match call.verb {
+                Verb::List if call.nth == 0 => json(GOOD_LIST),
+                _ => Answer::Refused,
+            }
         })
         .state(BackingOff)
         .objects(2)
         .synced(true),
-        by_list("lists are good, and then nothing is answered", |call| match call.verb {
-            Verb::List if call.nth == 0 => json(GOOD_LIST),
-            _ => Answer::Never,
-        })
+        by_list(
+            "lists are good, and then nothing is answered",
+            |call| match call.verb {
+                Verb::List if call.nth == 0 => json(GOOD_LIST),
+                _ => Answer::Never,
+            },
+        )
         .objects(2)
         .synced(true)
         .check(has_failed),
-        lists("a good server, as a comparison", |_| json(GOOD_LIST)).lives(2).warnings(0).state(Live),
+        lists("a good server, as a comparison", |_| json(GOOD_LIST))
+            .lives(2)
+            .warnings(0)
+            .state(Live),
     ]
 }

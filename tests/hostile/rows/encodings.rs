@@ -19,7 +19,15 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 fn headers() -> Vec<Row> {
-    let unknown = ["br", "deflate", "zstd", "compress", "gzip, gzip", "none of your business"].map(|encoding| {
+    let unknown = [
+        "br",
+        "deflate",
+        "zstd",
+        "compress",
+        "gzip, gzip",
+        "none of your business",
+    ]
+    .map(|encoding| {
         lists(format!("a list in the encoding {encoding:?}"), move |_| {
             json(GOOD_LIST).header("content-encoding", encoding)
         })
@@ -33,23 +41,38 @@ fn headers() -> Vec<Row> {
         .lives(2)
     });
     let packed_as = ["gzip", "x-gzip", "GZIP", " gzip "].map(|encoding| {
-        lists(format!("a compressed list in the encoding {encoding:?}"), move |_| {
-            gzipped(GOOD_LIST.as_bytes()).header("content-encoding", encoding)
-        })
+        lists(
+            format!("a compressed list in the encoding {encoding:?}"),
+            move |_| gzipped(GOOD_LIST.as_bytes()).header("content-encoding", encoding),
+        )
         .lives(2)
     });
-    let types = ["text/html", "application/vnd.kubernetes.protobuf", "", "\u{1b}[31m"].map(|kind| {
-        lists(format!("a good list of the content type {kind:?}"), move |_| match kind.starts_with('\u{1b}') {
-            true => json(GOOD_LIST).header("content-type", b"\xff\xfe".to_vec()),
-            false => json(GOOD_LIST).header("content-type", kind),
-        })
+    let types = [
+        "text/html",
+        "application/vnd.kubernetes.protobuf",
+        "",
+        "\u{1b}[31m",
+    ]
+    .map(|kind| {
+        lists(
+            format!("a good list of the content type {kind:?}"),
+            move |_| match kind.starts_with('\u{1b}') {
+                true => json(GOOD_LIST).header("content-type", b"\xff\xfe".to_vec()),
+                false => json(GOOD_LIST).header("content-type", kind),
+            },
+        )
         .state(Live)
         .state(BackingOff)
     });
     let mut rows = vec![
-        lists("an encoding that is no text", |_| json(GOOD_LIST).header("content-encoding", b"\xff\x80".to_vec()))
-            .fails(),
-        lists("an encoding of 64 KB", |_| json(GOOD_LIST).header("content-encoding", "x".repeat(65_536))).fails(),
+        lists("an encoding that is no text", |_| {
+            json(GOOD_LIST).header("content-encoding", b"\xff\x80".to_vec())
+        })
+        .fails(),
+        lists("an encoding of 64 KB", |_| {
+            json(GOOD_LIST).header("content-encoding", "x".repeat(65_536))
+        })
+        .fails(),
     ];
     rows.extend(unknown.into_iter().chain(known).chain(packed_as).chain(types));
     rows
@@ -69,13 +92,22 @@ fn broken() -> Vec<Row> {
         ("a compressed list that is plain", GOOD_LIST.into()),
         ("a compressed list that is empty", Vec::new()),
         ("a compressed list cut in its header", good[..5].to_vec()),
-        ("a compressed list cut in the middle", good[..good.len() / 2].to_vec()),
-        ("a compressed list cut in its checksum", good[..good.len() - 6].to_vec()),
+        (
+            "a compressed list cut in the middle",
+            good[..good.len() / 2].to_vec(),
+        ),
+        (
+            "a compressed list cut in its checksum",
+            good[..good.len() - 6].to_vec(),
+        ),
         ("a compressed list with a wrong checksum", changed(8)),
         ("a compressed list with a wrong length", changed(1)),
         ("a compressed list with a flipped byte", changed(30)),
         ("a compressed list with garbage behind it", with(b"garbage")),
-        ("a compressed list with half a member behind it", with(&good[..12])),
+        (
+            "a compressed list with half a member behind it",
+            with(&good[..12]),
+        ),
         ("a compressed list that is compressed twice", gzip(&good)),
         ("a compressed list with a second list behind it", with(&good)),
         ("a compressed list whose header never ends", many_headers),
@@ -87,23 +119,32 @@ fn broken() -> Vec<Row> {
     let in_members: Vec<u8> = GOOD_LIST.as_bytes().chunks(7).flat_map(gzip).collect();
     rows.push(lists("a compressed list in many members", move |_| packed(&in_members)).lives(2));
     rows.push(
-        watches("a compressed watch in a member for each event", |call| match call.nth {
-            0 => {
-                let frames = [event("ADDED", &with_field("c", "1")), bookmark("11")].map(|frame| gzip(frame.as_bytes()));
-                let pieces: Vec<Step> = frames.into_iter().map(|frame| Step::Data(Bytes::from(frame))).collect();
-                body(pieces.into_iter().chain([Step::Silence])).header("content-encoding", "gzip")
-            }
-            _ => living_watch(call),
-        })
+        watches(
+            "a compressed watch in a member for each event",
+            |call| match call.nth {
+                0 => {
+                    let frames = [event("ADDED", &with_field("c", "1")), bookmark("11")]
+                        .map(|frame| gzip(frame.as_bytes()));
+                    let pieces: Vec<Step> = frames
+                        .into_iter()
+                        .map(|frame| Step::Data(Bytes::from(frame)))
+                        .collect();
+                    body(pieces.into_iter().chain([Step::Silence])).header("content-encoding", "gzip")
+                }
+                _ => living_watch(call),
+            },
+        )
         .minutes(3)
         .state(Live)
         .objects(3),
     );
     rows.push(
-        watches("a compressed watch that is corrupt", |_| packed(b"\x1f\x8b\x08\0\0\0\0\0\0\x03garbage"))
-            .state(BackingOff)
-            .objects(2)
-            .synced(true),
+        watches("a compressed watch that is corrupt", |_| {
+            packed(b"\x1f\x8b\x08\0\0\0\0\0\0\x03garbage")
+        })
+        .state(BackingOff)
+        .objects(2)
+        .synced(true),
     );
     rows
 }
@@ -153,19 +194,23 @@ fn bombs() -> Vec<Row> {
     let mut rows = Vec::new();
     for (what, start, unit) in in_lists {
         rows.push(
-            lists(format!("a list that bursts into {what}"), move |call| first(call, || bomb(start, unit)))
-                .fails()
-                .minutes(2)
-                .pieces(PIECES),
+            lists(format!("a list that bursts into {what}"), move |call| {
+                first(call, || bomb(start, unit))
+            })
+            .fails()
+            .minutes(2)
+            .pieces(PIECES),
         );
     }
     for (what, start, unit) in in_watches {
         rows.push(
-            watches(format!("a watch that bursts into {what}"), move |call| first(call, || bomb(start, unit)))
-                .state(BackingOff)
-                .objects(2)
-                .minutes(2)
-                .pieces(PIECES),
+            watches(format!("a watch that bursts into {what}"), move |call| {
+                first(call, || bomb(start, unit))
+            })
+            .state(BackingOff)
+            .objects(2)
+            .minutes(2)
+            .pieces(PIECES),
         );
     }
     rows.push(members("a list of 50,000 empty members", lists));
@@ -179,27 +224,34 @@ fn bombs() -> Vec<Row> {
         .pieces(PIECES),
     );
     rows.push(
-        watches("a watch that bursts into objects that cannot be used", move |call| {
-            first(call, || gzip(event("ADDED", "{}").repeat(20_000).as_bytes()))
-        })
+        watches(
+            "a watch that bursts into objects that cannot be used",
+            move |call| first(call, || gzip(event("ADDED", "{}").repeat(20_000).as_bytes())),
+        )
         .objects(2)
         .minutes(2)
         .pieces(PIECES),
     );
     rows.push(
         lists("a list that bursts into items that cannot be used", move |call| {
-            first(call, || gzip(format!("{OPEN}{}{{}}]}}", "{},".repeat(20_000)).as_bytes()))
+            first(call, || {
+                gzip(format!("{OPEN}{}{{}}]}}", "{},".repeat(20_000)).as_bytes())
+            })
         })
         .objects(0)
         .minutes(2)
         .pieces(PIECES),
     );
-    rows.push(lists("a compressed list that is large and good", |call| match call.nth {
-        0 => gzipped(good_and(&with_field("c", &format!("\"{}\"", "x".repeat(1 << 20)))).as_bytes()),
-        _ => Answer::Never,
-    })
-    .lives(3)
-    .minutes(2));
+    rows.push(
+        lists("a compressed list that is large and good", |call| {
+            match call.nth {
+                0 => gzipped(good_and(&with_field("c", &format!("\"{}\"", "x".repeat(1 << 20)))).as_bytes()),
+                _ => Answer::Never,
+            }
+        })
+        .lives(3)
+        .minutes(2),
+    );
     rows
 }
 

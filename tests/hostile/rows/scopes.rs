@@ -20,7 +20,9 @@ fn without() -> String {
 fn is_reported(status: &InformerStatus) -> Result<(), String> {
     let scope = &status.scopes[0];
     let counted = scope.counts.undecodable + scope.counts.errors;
-    (counted > 0).then_some(()).ok_or_else(|| "nothing was reported".to_owned())
+    (counted > 0)
+        .then_some(())
+        .ok_or_else(|| "nothing was reported".to_owned())
 }
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -33,29 +35,35 @@ pub(crate) fn rows() -> Vec<Row> {
             .namespace("default")
             .lives(2)
             .check(is_reported),
-        lists("a list of nothing but another namespace", |_| json(list_of(&[foreign(), foreign()])))
-            .namespace("default")
-            .state(Live)
-            .objects(0)
-            .check(is_reported),
+        lists("a list of nothing but another namespace", |_| {
+            json(list_of(&[foreign(), foreign()]))
+        })
+        .namespace("default")
+        .state(Live)
+        .objects(0)
+        .check(is_reported),
         lists("another namespace that begins like ours", |_| {
             json(good_and(&object_in("default-2", "c", "7")))
         })
         .namespace("default")
         .lives(2)
         .check(is_reported),
-        watches("an event of another namespace", |call| frames_then_good(call, [event("ADDED", &foreign())]))
-            .namespace("default")
-            .minutes(30)
-            .synced(true)
-            .objects(2)
-            .check(is_reported),
-        watches("an event of no namespace", |call| frames_then_good(call, [event("MODIFIED", &without())]))
-            .namespace("default")
-            .minutes(30)
-            .synced(true)
-            .objects(2)
-            .check(is_reported),
+        watches("an event of another namespace", |call| {
+            frames_then_good(call, [event("ADDED", &foreign())])
+        })
+        .namespace("default")
+        .minutes(30)
+        .synced(true)
+        .objects(2)
+        .check(is_reported),
+        watches("an event of no namespace", |call| {
+            frames_then_good(call, [event("MODIFIED", &without())])
+        })
+        .namespace("default")
+        .minutes(30)
+        .synced(true)
+        .objects(2)
+        .check(is_reported),
         watches("a deletion in another namespace", |call| {
             frames_then_good(call, [event("DELETED", &object_in("other", "a", "11"))])
         })
@@ -64,7 +72,13 @@ pub(crate) fn rows() -> Vec<Row> {
         .synced(true)
         .objects(2),
         watches("an object that moves to another namespace", |call| {
-            frames_then_good(call, [event("MODIFIED", &object_in("other", "a", "11").replace("u-other-a", "u-a"))])
+            frames_then_good(
+                call,
+                [event(
+                    "MODIFIED",
+                    &object_in("other", "a", "11").replace("u-other-a", "u-a"),
+                )],
+            )
         })
         .namespace("default")
         .minutes(30)
@@ -79,7 +93,11 @@ pub(crate) fn rows() -> Vec<Row> {
         .objects(2)
         .check(is_reported),
         initial("an initial object of another namespace", |call| {
-            let frames = [event("ADDED", &foreign()), event("ADDED", &object("a", "5")), end_bookmark("10")];
+            let frames = [
+                event("ADDED", &foreign()),
+                event("ADDED", &object("a", "5")),
+                end_bookmark("10"),
+            ];
             frames_then_good(call, frames)
         })
         .namespace("default")
@@ -88,7 +106,11 @@ pub(crate) fn rows() -> Vec<Row> {
         .objects(1)
         .check(is_reported),
         initial("an initial object of no namespace", |call| {
-            let frames = [event("ADDED", &without()), event("ADDED", &object("a", "5")), end_bookmark("10")];
+            let frames = [
+                event("ADDED", &without()),
+                event("ADDED", &object("a", "5")),
+                end_bookmark("10"),
+            ];
             frames_then_good(call, frames)
         })
         .namespace("default")
@@ -96,7 +118,12 @@ pub(crate) fn rows() -> Vec<Row> {
         .synced(true)
         .objects(1)
         .check(is_reported),
-        lists("every list is of another namespace, for all", |_| json(list_of(&[foreign()]))).lives(1),
-        lists("a good list, for one namespace", |_| json(GOOD_LIST)).namespace("default").lives(2),
+        lists("every list is of another namespace, for all", |_| {
+            json(list_of(&[foreign()]))
+        })
+        .lives(1),
+        lists("a good list, for one namespace", |_| json(GOOD_LIST))
+            .namespace("default")
+            .lives(2),
     ]
 }

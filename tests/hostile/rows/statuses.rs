@@ -68,15 +68,23 @@ pub(crate) fn rows() -> Vec<Row> {
     });
     let redirects = [300, 301, 302, 303, 304, 305, 307, 308].map(|code| {
         always(format!("every answer is a redirect with {code}"), move |_| {
-            json("").code(code).header("location", "http://example.com/elsewhere")
+            json("")
+                .code(code)
+                .header("location", "http://example.com/elsewhere")
         })
         .fails()
     });
     let odd = [100, 101, 103, 600, 999].map(|code| {
-        always(format!("every answer is {code}"), move |_| json(GOOD_LIST).code(code)).fails()
+        always(format!("every answer is {code}"), move |_| {
+            json(GOOD_LIST).code(code)
+        })
+        .fails()
     });
     let empty = [200, 201, 202, 204, 205, 206].map(|code| {
-        by_list(format!("every answer is an empty {code}"), move |_| body([]).code(code)).fails()
+        by_list(format!("every answer is an empty {code}"), move |_| {
+            body([]).code(code)
+        })
+        .fails()
     });
     failures
         .into_iter()
@@ -157,36 +165,60 @@ fn refusals() -> Vec<Row> {
 fn bodies() -> Vec<Row> {
     let html = "<html><body>\u{1b}[31m<h1>502 Bad Gateway</h1>\r\n\r\n</body></html>";
     vec![
-        always("502 with HTML", move |_| json(html).code(502).header("content-type", "text/html"))
+        always("502 with HTML", move |_| {
+            json(html).code(502).header("content-type", "text/html")
+        })
+        .fails()
+        .error("Bad Gateway"),
+        always("503 without a body", |_| body([]).code(503))
             .fails()
-            .error("Bad Gateway"),
-        always("503 without a body", |_| body([]).code(503)).fails().error("503"),
+            .error("503"),
         always("500 with binary", |_| {
             let bytes: Vec<u8> = (0..=255).cycle().take(4096).collect();
             body([Step::Data(Bytes::from(bytes))]).code(500)
         })
         .fails(),
-        always("500 with text that turns its direction", |_| json("\u{202e}\u{2066}txet\u{2028}").code(500)).fails(),
-        always("500 with 16 MB of text", |_| body(repeated("word ".repeat(13_000), 256)).code(500))
-            .fails()
-            .minutes(10),
-        always("500 with 64 MB of blanks", |_| body(repeated(" ".repeat(262_144), 256)).code(500))
-            .fails()
-            .minutes(2),
-        always("500 with a body that never ends", |_| body(every(1, "x")).code(500)).fails(),
-        always("500 with a body that never comes", |_| body([Step::Silence]).code(500)).fails(),
-        always("500 with a body that breaks off", |_| body([Step::text("half"), Step::Reset]).code(500))
-            .fails()
-            .error("half"),
+        always("500 with text that turns its direction", |_| {
+            json("\u{202e}\u{2066}txet\u{2028}").code(500)
+        })
+        .fails(),
+        always("500 with 16 MB of text", |_| {
+            body(repeated("word ".repeat(13_000), 256)).code(500)
+        })
+        .fails()
+        .minutes(10),
+        always("500 with 64 MB of blanks", |_| {
+            body(repeated(" ".repeat(262_144), 256)).code(500)
+        })
+        .fails()
+        .minutes(2),
+        always("500 with a body that never ends", |_| {
+            body(every(1, "x")).code(500)
+        })
+        .fails(),
+        always("500 with a body that never comes", |_| {
+            body([Step::Silence]).code(500)
+        })
+        .fails(),
+        always("500 with a body that breaks off", |_| {
+            body([Step::text("half"), Step::Reset]).code(500)
+        })
+        .fails()
+        .error("half"),
         always("500 with a compressed Status", |_| {
             packed(&gzip(status(500, "InternalError", "packed").as_bytes())).code(500)
         })
         .fails()
         .error("packed"),
-        always("500 with a compressed bomb", |_| packed(&gzip(&vec![b' '; 1 << 22])).code(500))
-            .fails()
-            .minutes(2),
-        always("500 in an unknown encoding", |_| json("x").code(500).header("content-encoding", "br")).fails(),
+        always("500 with a compressed bomb", |_| {
+            packed(&gzip(&vec![b' '; 1 << 22])).code(500)
+        })
+        .fails()
+        .minutes(2),
+        always("500 in an unknown encoding", |_| {
+            json("x").code(500).header("content-encoding", "br")
+        })
+        .fails(),
         always("401 without a challenge, then reset", |call| match call.nth % 2 {
             0 => json("").code(401),
             _ => Answer::Reset,
