@@ -21,7 +21,7 @@ use tower::ServiceExt as _;
 use crate::observe::Bystander;
 
 /// More requests than any row may need in its time. A loop without a pause ends here, and fails its row.
-const FUSE: u64 = 4_000;
+const FUSE: u64 = 6_000;
 
 /// The longest request line that usual servers and proxies accept.
 const LONGEST_URI: usize = 8 * 1024;

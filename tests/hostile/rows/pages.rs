@@ -4,6 +4,9 @@ use crate::bodies::{GOOD_LIST, list_at, list_of, object, refusal};
 use crate::row::{BackingOff, Live, Row, lists};
 use crate::script::{Answer, Call, Step, body, json};
 
+/// Pages without progress are paced, and a list may have a hundred of them before it fails: two requests a second.
+const PACED: u64 = 7_200;
+
 /// A page with a token for the next one.
 fn page(token: &str, items: &[String]) -> Answer {
     json(list_at("10", &format!(r#","continue":"{token}""#), items))
@@ -30,28 +33,34 @@ pub(crate) fn rows() -> Vec<Row> {
         lists("two continue tokens in turn", |call| {
             page(["one", "two"][call.nth as usize % 2], &[object("a", "5")])
         })
+        .minutes(20)
+        .requests(PACED)
         .fails(),
         lists("a continue token that is always new, without items", |call| {
             page(&format!("token-{}", call.nth), &[])
         })
         .fails()
-        .requests(3_000),
+        .minutes(20)
+        .requests(PACED),
         lists(
             "a continue token that is always new, with the same item",
             |call| page(&format!("token-{}", call.nth), &[object("a", "5")]),
         )
         .fails()
-        .requests(3_000),
+        .minutes(20)
+        .requests(PACED),
         lists(
             "a continue token that is always new, with items that cannot be used",
             |call| page(&format!("token-{}", call.nth), &["{}".to_owned()]),
         )
-        .requests(3_000),
+        .minutes(20)
+        .requests(PACED),
         lists("every second page is empty", |call| match call.nth % 2 {
             0 => page(&format!("token-{}", call.nth), &[]),
             _ => page(&format!("token-{}", call.nth), &[object("a", "5")]),
         })
-        .requests(3_000),
+        .minutes(20)
+        .requests(PACED),
         lists("ten empty pages and then the end", |call| match call.nth {
             0..9 => page(&format!("token-{}", call.nth), &[]),
             _ => json(GOOD_LIST),
