@@ -8,7 +8,7 @@ use crate::bodies::{
     GOOD_LIST, bookmark, event, every, frames_then_good, frames_then_silence, in_data, living_watch, meta,
     nested, object, refusal, repeated, status, with_field,
 };
-use crate::row::{BackingOff, Forbidden, Live, NotFound, Row, Stalled, watches};
+use crate::row::{BackingOff, Forbidden, Live, NotFound, Row, watches};
 use crate::script::{Answer, Step, body, json};
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -46,16 +46,12 @@ fn silent() -> Vec<Row> {
             body([Step::Silence])
         })
         .minutes(180)
-        .state(Stalled)
-        .state(BackingOff)
         .objects(2)
         .check(relisted_after_errors),
         watches("a watch of which half an event comes", |_| {
             body([Step::text("{\"type\":\"ADDED\",\"obj"), Step::Silence])
         })
         .minutes(180)
-        .state(Stalled)
-        .state(BackingOff)
         .objects(2)
         .check(relisted_after_errors),
         watches("a watch that sends a byte each second and never an event", |_| {
