@@ -1,0 +1,1 @@
+//! Empty: the tests are in `main.rs` and below, and a package needs a library.

@@ -1,0 +1,14 @@
+//! The table, by what is wrong with the server.
+
+pub(crate) mod alternating;
+pub(crate) mod connections;
+pub(crate) mod encodings;
+pub(crate) mod identities;
+pub(crate) mod initial_streams;
+pub(crate) mod json;
+pub(crate) mod pages;
+pub(crate) mod scopes;
+pub(crate) mod sockets;
+pub(crate) mod statuses;
+pub(crate) mod versions;
+pub(crate) mod watches;
