@@ -309,6 +309,7 @@ mod tests {
                     from: from.clone(),
                     limit: Some(2),
                     continue_token,
+                    answer_within: None,
                 };
                 for representation in [Representation::Full, Representation::MetadataOnly] {
                     let built = endpoint(options.clone())
@@ -326,6 +327,7 @@ mod tests {
             let request = WatchRequest {
                 from,
                 timeout: Duration::from_secs(1),
+                answer_within: None,
             };
             let built = endpoint(options.clone()).watch(&request).unwrap();
             assert!(built.uri().to_string().contains(query), "{request:?}");
@@ -338,6 +340,7 @@ mod tests {
             from: ListFrom::MostRecent,
             limit: None,
             continue_token: Some("x".repeat(URL_LIMIT)),
+            answer_within: None,
         };
         let error = endpoint(ListOptions::default()).list(&request).unwrap_err();
         assert!(error.to_string().contains("longer than"), "{error}");
