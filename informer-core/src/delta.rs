@@ -69,7 +69,7 @@ pub enum Batch<K> {
     Changes {
         /// One entry per key, in the order in which the keys first appear.
         deltas: Vec<Deltas<K>>,
-        /// The version each scope has reached with this batch.
+        /// The version each scope has reached with this batch, ordered by scope.
         versions: Vec<(Scope, ResourceVersion)>,
     },
     /// The whole state of one scope.

@@ -50,8 +50,7 @@ impl<K: Object> Core<K> {
             }
         }
         self.wiring.board.stale(&stale);
-        // After the objects: `of_key` above must answer with the version from before this batch, or every object that the batch
-        // did not touch yet would look older than its store.
+        // After the objects: what a rewind left over is recognised by the version from before this batch.
         for (scope, version) in versions {
             commit.set_version(scope, version.clone());
         }
