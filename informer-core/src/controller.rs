@@ -1,4 +1,5 @@
-//! Takes batches out of the queue, commits each to the store in one step, and only then notifies the handlers.
+//! Takes batches out of the queue, commits each to the store in one step, and only then notifies the
+//! handlers.
 
 mod commit;
 
@@ -17,8 +18,8 @@ use crate::store::{IndexerWriter, Retired};
 use crate::sync::offload::{self, Job};
 use crate::sync::{Latch, Offload};
 
-/// A batch that touches more objects than this is committed off the async worker, and retired snapshots that differ from the
-/// present one by more changes are dropped there.
+/// A batch that touches more objects than this is committed off the async worker, and retired snapshots that
+/// differ from the present one by more changes are dropped there.
 const LARGE: usize = 1_000;
 
 /// The only writer of the store.
@@ -96,8 +97,8 @@ impl<K: Object> Controller<K> {
     }
 }
 
-/// Drops retired snapshots, large ones off the async worker: a reader may have held one for so long that little of it is shared
-/// with the present one, however small the batch was after which it is dropped.
+/// Drops retired snapshots, large ones off the async worker: a reader may have held one for so long that
+/// little of it is shared with the present one, however small the batch was after which it is dropped.
 struct Reaping(Option<Job<()>>);
 
 impl Default for Reaping {
@@ -125,7 +126,8 @@ impl Reaping {
 }
 
 impl<K: Object> Core<K> {
-    /// Where a batch is committed. A small one that runs no user code is done sooner than it is handed to another thread.
+    /// Where a batch is committed. A small one that runs no user code is done sooner than it is handed to
+    /// another thread.
     fn runs(&self, batch: &Batch<K>) -> Offload {
         let stored = self.writer.indexer().peek().len();
         let touched = match batch {

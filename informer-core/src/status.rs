@@ -176,7 +176,8 @@ pub struct Counts {
     pub rewinds: u64,
     /// Events dropped because the cache already had something newer.
     pub stale: u64,
-    /// Objects, and deletions, of another namespace than the one that was requested: refused, and reported in the log.
+    /// Objects, and deletions, of another namespace than the one that was requested: refused, and reported in
+    /// the log.
     pub out_of_scope: u64,
 }
 
@@ -598,7 +599,8 @@ impl Reporter {
             scope.counts.out_of_scope += 1;
             refused = scope.counts.out_of_scope;
         });
-        // A server that does this once does it with every list: the first, the second, the fourth and so on are logged.
+        // A server that does this once does it with every list: the first, the second, the fourth and so on
+        // are logged.
         if refused.is_power_of_two() {
             tracing::warn!(
                 resource = %self.board.resource, scope = %self.scope, %key, refused,

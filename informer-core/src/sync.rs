@@ -1,4 +1,5 @@
-//! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for, threads for long work.
+//! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for,
+//! threads for long work.
 
 pub(crate) mod offload;
 
@@ -65,13 +66,14 @@ impl Latch {
 pub enum Offload {
     /// On other threads, so that no async worker is held up. The default.
     ///
-    /// Handlers run on tokio's blocking pool. An informer's own work (decoding large pieces, large commits, dropping old
-    /// snapshots) and its transforms and index functions run on threads that handlers never occupy: a handler that blocks
-    /// does not delay an informer, and a transform or index function that blocks delays its own informer only.
+    /// Handlers run on tokio's blocking pool. An informer's own work (decoding large pieces, large commits,
+    /// dropping old snapshots) and its transforms and index functions run on threads that handlers never
+    /// occupy: a handler that blocks does not delay an informer, and a transform or index function that
+    /// blocks delays its own informer only.
     #[default]
     BlockingPool,
-    /// On the async task. For simulations that need one deterministic thread, and for handlers, transforms and index
-    /// functions known to be quick.
+    /// On the async task. For simulations that need one deterministic thread, and for handlers, transforms
+    /// and index functions known to be quick.
     Inline,
 }
 

@@ -119,7 +119,8 @@ async fn stopping_while_the_queue_is_full_applies_a_prefix() {
         builder
             .queue(QueueOptions::default().capacity(1).batch(1))
             .transform(move |pod| {
-                // Runs when `c` is taken out of the queue, in which there is room for one: for `d`, and not for `e`.
+                // Runs when `c` is taken out of the queue, in which there is room for one: for `d`, and not
+                // for `e`.
                 if pod.metadata.name.as_deref() == Some("c") {
                     stopper.get().expect("set before the first event").stop();
                 }

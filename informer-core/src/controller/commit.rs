@@ -54,13 +54,15 @@ impl<K: Object> Core<K> {
         for (scope, version) in versions {
             commit.set_version(scope, version.clone());
         }
-        // The changes of one key stand together; handlers receive all keys in the order of arrival. The sort is stable: a deletion
-        // and the addition that follows it may come from one change.
+        // The changes of one key stand together; handlers receive all keys in the order of arrival. The sort
+        // is stable: a deletion and the addition that follows it may come from one change.
         events.sort_by_key(|(arrival, _)| *arrival);
 
         if mutant::is("I7") {
             events.reverse();
         }
+        // Before publishing: a handler that is added in between would see the new state in its first
+        // snapshot, and then receive these events as well.
         let publication = self.wiring.processor.publication();
         commit.publish();
         let mut distribution = publication.distribute();
@@ -117,10 +119,12 @@ impl<K: Object> Core<K> {
         self.unsynced.remove(&scope);
         let complete = first && self.unsynced.is_empty();
 
+        // Before publishing, for the reason given in `commit_changes`.
         let mut publication = self.wiring.processor.publication();
         commit.publish();
         if complete {
-            // Before any delivery: a handler that reads, or whose registration is in sync, must find the informer so.
+            // Before any delivery: a handler that reads, or whose registration is in sync, must find the
+            // informer so.
             self.writer.filled();
             self.wiring.synced.set();
             publication.complete_initial_state();
@@ -128,7 +132,8 @@ impl<K: Object> Core<K> {
         tell_replacement(&mut publication.distribute(), replacement, origin);
     }
 
-    /// The keys under which the cache has another object than the one that could not be used: that one was certainly deleted.
+    /// The keys under which the cache has another object than the one that could not be used: that one was
+    /// certainly deleted.
     fn recreated(
         &self,
         scope: &Scope,
@@ -141,8 +146,8 @@ impl<K: Object> Core<K> {
             let Some(stored) = present.peek(key) else {
                 return false;
             };
-            // An initial stream may show an object as it was: an older one says nothing of the one in the cache, unless that is
-            // left over from before a rewind.
+            // An initial stream may show an object as it was: an older one says nothing of the one in the
+            // cache, unless that is left over from before a rewind.
             let is_history = is_older(unusable.version.as_ref(), Some(&**stored))
                 && !is_older(reached, Some(&**stored))
                 && rewind == Rewind::No;
@@ -251,7 +256,8 @@ fn settle<K: Object>(
             settled.stale += 1;
             continue;
         }
-        // The first change that is accepted is of the server's present history, and so is everything after it.
+        // The first change that is accepted is of the server's present history, and so is everything after
+        // it.
         let before = std::mem::replace(&mut held, Held::Current);
         match delta {
             // The same state again says nothing new, and what handlers heard of it stays the old side of the next update. In a

@@ -1,4 +1,5 @@
-//! What happens to each object once, on its way through the queue: its key is read and checked, and its transform runs.
+//! What happens to each object once, on its way through the queue: its key is read and checked, and its
+//! transform runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use crate::sync::{Offload, panic_text};
 /// freshness are judged by them. An object whose transform fails, panics or changes its name counts as one that could not be decoded:
 /// its last good state stays in the cache, marked stale.
 ///
-/// It runs on separate threads (see [`Offload`]), for several objects in a row: one that blocks delays its own informer only.
+/// It runs on separate threads (see [`Offload`]), for several objects in a row: one that blocks delays its
+/// own informer only.
 pub type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
 
 /// Why an object that exists cannot be used, and what is known of it besides.
@@ -28,7 +30,8 @@ pub type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
 pub struct Unusable {
     /// Why. It may quote the object: never logged.
     pub reason: String,
-    /// The UID of this state of the object, if it could be read: another one than the cache's is another object.
+    /// The UID of this state of the object, if it could be read: another one than the cache's is another
+    /// object.
     pub uid: Option<String>,
     /// The version of this state, if it could be read.
     pub version: Option<ResourceVersion>,
@@ -58,7 +61,8 @@ impl From<Undecodable> for Unusable {
 /// Whether a key belongs to the scope it came for.
 pub(crate) enum Admission {
     Granted,
-    /// No server that honours the request sends it: nothing would ever delete it again, because lists of this scope lack it.
+    /// No server that honours the request sends it: nothing would ever delete it again, because lists of this
+    /// scope lack it.
     Refused,
 }
 
@@ -190,8 +194,8 @@ impl<K: Object> Transformer<K> {
             .and_then(|object| keeps_key(object, key))
             .map_err(|reason| {
                 let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
-                // A transform that fails for one object may fail for all. The reason may quote the object: it is in
-                // `status()`, not in the log.
+                // A transform that fails for one object may fail for all. The reason may quote the object: it
+                // is in `status()`, not in the log.
                 if failures.is_power_of_two() {
                     tracing::warn!(
                         %key, failures,

@@ -273,8 +273,8 @@ fn grouped<K: Object>(run: Vec<Entry<K>>, transformer: &Transformer<K>) -> Batch
     changes.into_batch()
 }
 
-/// A deletion is transformed like any other change, because handlers see the object. If that fails, they get the last state the
-/// cache had instead.
+/// A deletion is transformed like any other change, because handlers see the object. If that fails, they get
+/// the last state the cache had instead.
 fn transformed<K: Object>(key: &ObjectKey, delta: Delta<K>, transformer: &Transformer<K>) -> Delta<K> {
     match delta {
         Delta::Added(object) => transformer
@@ -296,13 +296,14 @@ fn transformed<K: Object>(key: &ObjectKey, delta: Delta<K>, transformer: &Transf
 pub struct DeltaReceiver<K> {
     queue: Arc<Mutex<Queue<K>>>,
     transformer: Transformer<K>,
-    /// A run that was taken out and is being transformed. Kept here, so that a `pop` that is dropped loses nothing.
+    /// A run that was taken out and is being transformed. Kept here, so that a `pop` that is dropped loses
+    /// nothing.
     transforming: Option<Job<Batch<K>>>,
 }
 
 impl<K: Object> DeltaReceiver<K> {
-    /// Waits for the next batch; `None` once the queue is closed and empty. Dropped while it waits, it loses nothing: the next
-    /// call goes on where it was.
+    /// Waits for the next batch; `None` once the queue is closed and empty. Dropped while it waits, it loses
+    /// nothing: the next call goes on where it was.
     pub async fn pop(&mut self) -> Option<Batch<K>> {
         if self.transforming.is_none() {
             simulation::yield_point().await;

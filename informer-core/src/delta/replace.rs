@@ -41,14 +41,14 @@ pub enum Rewind {
     Yes,
 }
 
-/// How many objects are transformed at a time. A change of threads per object would be expensive, and a whole list of objects that
-/// are not transformed yet would take the memory that the transform is to save.
+/// How many objects are transformed at a time. A change of threads per object would be expensive, and a whole
+/// list of objects that are not transformed yet would take the memory that the transform is to save.
 const CHUNK: usize = 128;
 
 /// Collects the state of one scope. Nothing of it is visible until it is sent; dropping it forgets it.
 ///
-/// Transforms run while it is collected, [`CHUNK`] objects at a time, which its calls wait for. After a call that was dropped
-/// while it waited, the state is incomplete: drop the builder too.
+/// Transforms run while it is collected, 128 objects at a time, which its calls wait for. After a call
+/// that was dropped while it waited, the state is incomplete: drop the builder too.
 pub struct ReplaceBuilder<K> {
     intake: Intake,
     transformer: Transformer<K>,
@@ -206,8 +206,8 @@ impl<K> Collected<K> {
     fn play(&mut self, step: Step<Transformed<K>>) {
         match step {
             Step::Upsert((key, Ok(object))) => self.upsert(key, object),
-            // The newest state of an object cannot be used. One that came before it may be older than what the cache has, and
-            // the cache's is the last good one.
+            // The newest state of an object cannot be used. One that came before it may be older than what
+            // the cache has, and the cache's is the last good one.
             Step::Upsert((key, Err(unusable))) | Step::Unusable(key, unusable) => {
                 self.remove(&key);
                 self.unusable.insert(key, unusable);

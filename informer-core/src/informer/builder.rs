@@ -305,8 +305,8 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Where long work and user code run: decoding large pieces, committing large lists, transforms, index functions.
-    /// [`Offload::Inline`] keeps an informer on one thread, for simulations.
+    /// Where long work and user code run: decoding large pieces, committing large lists, transforms, index
+    /// functions. [`Offload::Inline`] keeps an informer on one thread, for simulations.
     pub fn offload(mut self, offload: Offload) -> Self {
         self.offload = offload;
         if offload == Offload::Inline {

@@ -22,9 +22,10 @@ impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 
 /// An index as a value, so that several parts of a program can share one.
 ///
-/// A definition is identified by its name and by the place in the source where it is made: its copies are one definition, also
-/// where it is a `const`, and two definitions of one name are refused ([`IndexError::NameTaken`]), also if their functions are
-/// alike. A generic function or a macro that makes several definitions in one place must give them different names.
+/// A definition is identified by its name and by the place in the source where it is made: its copies are one
+/// definition, also where it is a `const`, and two definitions of one name are refused
+/// ([`IndexError::NameTaken`]), also if their functions are alike. A generic function or a macro that makes
+/// several definitions in one place must give them different names.
 ///
 /// The function must be pure: it is called again for an object that changes or is deleted.
 ///
@@ -44,7 +45,8 @@ impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 pub struct IndexDefinition<K, V> {
     pub(super) name: &'static str,
     pub(super) values: fn(&K) -> Vec<V>,
-    /// What tells it from others of its name. An address would not do: those of functions and promoted constants are not unique.
+    /// What tells it from others of its name. An address would not do: those of functions and promoted
+    /// constants are not unique.
     pub(super) made_at: &'static Location<'static>,
 }
 

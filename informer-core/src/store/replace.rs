@@ -160,7 +160,8 @@ impl<K: Object> Commit<'_, K> {
     }
 }
 
-/// Drops every item whose key comes again later. Lists have each key once, and then this costs one sort and no hashing.
+/// Drops every item whose key comes again later. Lists have each key once, and then this costs one sort and
+/// no hashing.
 fn last_of_each_key<T>(mut items: Vec<(ObjectKey, T)>) -> Vec<(ObjectKey, T)> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     // Stable: of equal keys the later item comes later.

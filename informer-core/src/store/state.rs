@@ -22,8 +22,8 @@ pub(super) struct State<K> {
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
     pub(super) versions: Versions,
     pub(super) stale: Stale,
-    /// How many objects were put in, replaced or taken out since the store was made. Two states differ by at most as many
-    /// changes as their counts do: what dropping one of them can cost.
+    /// How many objects were put in, replaced or taken out since the store was made. Two states differ by at
+    /// most as many changes as their counts do: what dropping one of them can cost.
     pub(super) changes: u64,
 }
 
@@ -57,7 +57,8 @@ pub(super) struct Shared<K> {
     current: ArcSwap<State<K>>,
     pub(super) freshness: FreshnessCell,
     publishing: Mutex<Publishing<K>>,
-    /// Whether commits run index functions of the user's. Set before the first such index is built, and never taken back.
+    /// Whether commits run index functions of the user's. Set before the first such index is built, and never
+    /// taken back.
     pub(super) user_code: AtomicBool,
 }
 

@@ -109,8 +109,9 @@ impl<K> Retired<K> {
         self.states.len()
     }
 
-    /// How many changes of objects lie between these snapshots and the present one, in total: the most that dropping them can
-    /// free. One that a reader held for long may have many, however small the last commit was.
+    /// How many changes of objects lie between these snapshots and the present one, in total: the most that
+    /// dropping them can free. One that a reader held for long may have many, however small the last commit
+    /// was.
     pub fn changes(&self) -> usize {
         self.changes
     }

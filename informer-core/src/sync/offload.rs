@@ -1,17 +1,19 @@
 //! Runs work that may block or take long on threads of its own, away from async workers and from handlers.
 //!
-//! Decoding, transforms and commits never wait behind handlers or other users of tokio's blocking pool, because they do
-//! not share it. The pool here starts a thread whenever a job finds none that waits, up to [`LIMIT`], so a job that
-//! blocks (a transform that does, say) delays its own informer only. Threads that find no work for [`IDLE`] end.
+//! Decoding, transforms and commits never wait behind handlers or other users of tokio's blocking pool,
+//! because they do not share it. The pool here starts a thread whenever a job finds none that waits, up to
+//! [`LIMIT`], so a job that blocks (a transform that does, say) delays its own informer only. Threads that
+//! find no work for [`IDLE`] end.
 //!
-//! The crate `blocking` was considered: in its version 1.7.0 idle threads never end, and a small pool over a channel of
-//! tokio's needs no further dependency.
+//! The crate `blocking` was considered: in its version 1.7.0 idle threads never end, and a small pool over a
+//! channel of tokio's needs no further dependency.
 //!
 //! # The paused clock of tests
-//! A paused clock moves on as soon as its runtime has nothing to do, and it knows of the jobs of tokio's own pool only.
-//! So while a job of a current-thread runtime is out (no other has a paused clock), one task on tokio's pool waits for
-//! it, which keeps the clock where it is. There is at most one such task per runtime, however many jobs come and go:
-//! they cannot pile up while handlers occupy the whole pool.
+//!
+//! A paused clock moves on as soon as its runtime has nothing to do, and it knows of the jobs of tokio's own
+//! pool only. So while a job of a current-thread runtime is out (no other has a paused clock), one task on
+//! tokio's pool waits for it, which keeps the clock where it is. There is at most one such task per runtime,
+//! however many jobs come and go: they cannot pile up while handlers occupy the whole pool.
 
 use std::any::Any;
 use std::collections::hash_map::Entry;
@@ -29,7 +31,8 @@ const LIMIT: usize = 512;
 /// How long a thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Work on its way to its result. Dropped, it lets the work go on, and the result is dropped where it is made.
+/// Work on its way to its result. Dropped, it lets the work go on, and the result is dropped where it is
+/// made.
 #[must_use = "the work is done in any case; its result is in here"]
 pub(crate) struct Job<T>(oneshot::Receiver<Result<T, Box<dyn Any + Send>>>);
 
@@ -118,8 +121,8 @@ impl Pool {
         }
     }
 
-    /// The system has no thread to give. Those that exist do the work; without one it is done here, because late is better
-    /// than never.
+    /// The system has no thread to give. Those that exist do the work; without one it is done here, because
+    /// late is better than never.
     fn not_started(&self) {
         let mut state = self.lock();
         state.waiting -= 1;
@@ -159,7 +162,8 @@ impl Pool {
     }
 }
 
-/// How many waits hold the clock of each current-thread runtime. An entry exists exactly while its task on tokio's pool does.
+/// How many waits hold the clock of each current-thread runtime. An entry exists exactly while its task on
+/// tokio's pool does.
 static HOLDS: Mutex<Option<HashMap<Id, usize>>> = Mutex::new(None);
 static RELEASED: Condvar = Condvar::new();
 
@@ -204,7 +208,8 @@ impl Drop for Held {
     }
 }
 
-/// The task on tokio's pool that holds the clock of one runtime. Its entry ends with it, also if it is dropped without being run.
+/// The task on tokio's pool that holds the clock of one runtime. Its entry ends with it, also if it is
+/// dropped without being run.
 struct ClockTask {
     id: Id,
 }

@@ -26,7 +26,8 @@ struct Inner {
 enum State {
     Closed,
     Open,
-    /// Nobody opened it: what the test waits for is behind the gate. It opens so that the test ends, and fails.
+    /// Nobody opened it: what the test waits for is behind the gate. It opens so that the test ends, and
+    /// fails.
     GaveUp,
 }
 
@@ -216,7 +217,8 @@ fn i14_handlers_that_occupy_all_threads_of_the_pool_delay_no_informer() {
     }
 }
 
-/// A paused clock moves on as soon as the runtime has nothing to do; while work is on another thread it must not.
+/// A paused clock moves on as soon as the runtime has nothing to do; while work is on another thread it must
+/// not.
 #[tokio::test(start_paused = true)]
 async fn i14_a_paused_clock_waits_for_work_on_other_threads() {
     let begun = Instant::now();

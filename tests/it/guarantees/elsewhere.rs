@@ -74,7 +74,8 @@ fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// They were cached, and no relist deleted them: a list of the namespace does not have them, and does not cover them.
+/// They were cached, and no relist deleted them: a list of the namespace does not have them, and does not
+/// cover them.
 #[tokio::test(start_paused = true)]
 async fn i04_a_list_brings_in_no_object_of_another_namespace() {
     let answers = vec![

@@ -83,7 +83,8 @@ fn object(number: u64, version: u64, dropped: &Arc<Dropped>) -> Arc<Counted> {
     })
 }
 
-/// Every list has all objects in a new state. A watch has one event, or for `None` the error that leads to a list.
+/// Every list has all objects in a new state. A watch has one event, or for `None` the error that leads to a
+/// list.
 struct Source {
     dropped: Arc<Dropped>,
     lists: AtomicUsize,
@@ -118,7 +119,8 @@ impl ListWatch<Counted> for Source {
     }
 }
 
-/// A reader held a snapshot while everything changed; after one small event it was dropped on the async worker.
+/// A reader held a snapshot while everything changed; after one small event it was dropped on the async
+/// worker.
 #[tokio::test(start_paused = true)]
 async fn i14_a_snapshot_that_a_reader_held_is_not_dropped_on_an_async_worker() {
     let dropped = Arc::new(Dropped {

@@ -1,4 +1,5 @@
-//! I16: an object that cannot be decoded is reported and stops nothing; it deletes only what it certainly took the place of.
+//! I16: an object that cannot be decoded is reported and stops nothing; it deletes only what it certainly
+//! took the place of.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -297,7 +298,8 @@ fn recreated(name: &str, version: &str) -> Undecodable {
     }
 }
 
-/// Checks that a handler heard this, that the cache has these names, and that these keys are known as unusable.
+/// Checks that a handler heard this, that the cache has these names, and that these keys are known as
+/// unusable.
 #[track_caller]
 fn check(
     (informer, heard): (SharedInformer<ConfigMap>, Vec<String>),
@@ -433,7 +435,8 @@ async fn i03_an_object_recreated_whose_transform_fails_is_deleted() {
     }
 }
 
-/// What was unusable and then deleted, or good again, before the state was complete is not part of it. The deletion was lost.
+/// What was unusable and then deleted, or good again, before the state was complete is not part of it. The
+/// deletion was lost.
 #[tokio::test(start_paused = true)]
 async fn i03_within_one_initial_stream_the_last_word_on_a_key_counts() {
     let first = || {
@@ -470,7 +473,8 @@ async fn i03_within_one_initial_stream_the_last_word_on_a_key_counts() {
     check(played, &["initial a"], &["a"], &["a"]);
 }
 
-/// The mark of a state that could not be used does not outlive its object, or the next good state, in one batch.
+/// The mark of a state that could not be used does not outlive its object, or the next good state, in one
+/// batch.
 #[tokio::test(start_paused = true)]
 async fn i16_within_one_batch_the_last_word_on_a_key_counts() {
     let watch = |events: Vec<WatchEvent<ConfigMap>>| {
@@ -502,7 +506,8 @@ async fn i16_within_one_batch_the_last_word_on_a_key_counts() {
     check(played, &["initial a", "delete a"], &[], &[]);
 }
 
-/// What a rewind left over may be replaced by an older version, also by a list that could not be read in full.
+/// What a rewind left over may be replaced by an older version, also by a list that could not be read in
+/// full.
 #[tokio::test(start_paused = true)]
 async fn i01_a_left_over_of_a_rewind_is_replaced_by_a_list_with_an_unreadable_key() {
     let played = play(vec![

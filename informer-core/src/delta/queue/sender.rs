@@ -18,8 +18,9 @@ use crate::sync::{Mutex, simulation};
 
 /// The reflector's end: one per scope.
 ///
-/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing. What has no name or belongs to
-/// another scope is not enqueued: a server that honours the request does not send it, and no list of this scope could delete it.
+/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing. What has no
+/// name or belongs to another scope is not enqueued: a server that honours the request does not send it, and
+/// no list of this scope could delete it.
 pub struct DeltaSender<K> {
     pub(super) queue: Arc<Mutex<Queue<K>>>,
     pub(super) intake: Intake,

@@ -37,8 +37,8 @@ pub(in crate::store) struct IndexData<K, V> {
     postings: Postings<K, V>,
     /// The objects the function failed for: they have no values, whatever the function says later.
     failed: Tree<Packed, ()>,
-    /// How many values an object has, for those that have more than one. With it an update that changes no value, as most do, is
-    /// recognised without calling the function for the old state too.
+    /// How many values an object has, for those that have more than one. With it an update that changes no
+    /// value, as most do, is recognised without calling the function for the old state too.
     several: Tree<Packed, usize>,
 }
 

@@ -182,7 +182,8 @@ fn a_list_clears_the_stale_marks_of_what_it_has_and_of_what_is_gone() {
     check(Missing::Keep, &["ns/broken", "ns/gone", "other/x"]);
 }
 
-/// An object of the same name that could not be decoded took its place: what was stored is removed, nothing else is.
+/// An object of the same name that could not be decoded took its place: what was stored is removed, nothing
+/// else is.
 #[test]
 fn what_is_kept_can_be_removed_by_name() {
     let (mut writer, indexer) = store::new();

@@ -58,7 +58,8 @@ async fn a_paused_clock_stands_still_while_a_job_is_awaited() {
     );
 }
 
-/// While handlers occupy tokio's whole pool the task that holds the clock cannot run; jobs go on, and there is one such task.
+/// While handlers occupy tokio's whole pool the task that holds the clock cannot run; jobs go on, and there
+/// is one such task.
 #[test]
 fn tasks_that_hold_the_clock_do_not_pile_up_in_an_exhausted_pool() {
     let runtime = tokio::runtime::Builder::new_current_thread()
