@@ -99,13 +99,8 @@ impl<K: Object> Controller<K> {
 
 /// Drops retired snapshots, large ones off the async worker: a reader may have held one for so long that
 /// little of it is shared with the present one, however small the batch was after which it is dropped.
+#[derive(Default)]
 struct Reaping(Option<Job<()>>);
-
-impl Default for Reaping {
-    fn default() -> Self {
-        Self(None)
-    }
-}
 
 impl Reaping {
     async fn reap<K: Object>(&mut self, retired: Retired<K>, offload: Offload) {
