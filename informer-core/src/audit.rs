@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::source::SourceError;
 use crate::status::{AuditOutcome, AuditReport, AuditSkipped, Reporter};
-use crate::sync::{Latch, Offload};
+use crate::sync::{Latch, Offload, offload};
 
 pub(crate) use compare::{CacheOf, Cached};
 use compare::{Comparison, Finding, Frozen};
@@ -275,21 +275,18 @@ impl Auditor {
             let mut comparison = Comparison::new(frozen.clone());
             let page_size = self.options.page_size.max(1);
             read::all_pages(&*self.list, &version, page_size, &mut comparison).await?;
-            self.finish(comparison).await
+            Ok(self.finish(comparison).await)
         };
         tokio::time::timeout(after, work)
             .await
             .unwrap_or(Err(AuditSkipped::Timeout { after }))
     }
 
-    async fn finish(&self, comparison: Comparison) -> Result<Finding, AuditSkipped> {
+    async fn finish(&self, comparison: Comparison) -> Finding {
         if comparison.len() <= LARGE || self.offload == Offload::Inline {
-            return Ok(comparison.finish());
+            return comparison.finish();
         }
-        let finished = tokio::task::spawn_blocking(|| comparison.finish()).await;
-        finished.map_err(|_| {
-            AuditSkipped::Failed(SourceError::Transport("the runtime stopped meanwhile".to_owned()))
-        })
+        offload::run(|| comparison.finish()).await
     }
 }
 

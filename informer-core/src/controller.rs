@@ -1,4 +1,5 @@
-//! Takes batches out of the queue, commits each to the store in one step, and only then tells the handlers.
+//! Takes batches out of the queue, commits each to the store in one step, and only then notifies the
+//! handlers.
 
 mod commit;
 
@@ -6,7 +7,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use crate::delta::{Batch, DeltaReceiver};
 use crate::mutant;
@@ -14,10 +14,12 @@ use crate::object::Object;
 use crate::processor::Processor;
 use crate::scope::Scope;
 use crate::status::Board;
-use crate::store::IndexerWriter;
+use crate::store::{IndexerWriter, Retired};
+use crate::sync::offload::{self, Job};
 use crate::sync::{Latch, Offload};
 
-/// A replacement of more objects than this is committed on the blocking pool.
+/// A batch that touches more objects than this is committed off the async worker, and retired snapshots that
+/// differ from the present one by more changes are dropped there.
 const LARGE: usize = 1_000;
 
 /// The only writer of the store.
@@ -37,7 +39,7 @@ pub(crate) struct Wiring<K> {
     pub(crate) offload: Offload,
 }
 
-/// What a commit needs; moved to a blocking thread and back for a large one.
+/// What a commit needs; moved to another thread and back where a commit is large or runs user code.
 struct Core<K: Object> {
     writer: IndexerWriter<K>,
     wiring: Wiring<K>,
@@ -70,54 +72,73 @@ impl<K: Object> Controller<K> {
 
     /// Runs until the queue is closed and empty. Dropped in between, it has committed whole batches only.
     pub(crate) async fn run(mut self) {
-        let mut reaping = None;
+        let mut reaping = Reaping::default();
         while let Some(batch) = self.receiver.pop().await {
             self.core
                 .wiring
                 .board
                 .set_transform_failures(self.receiver.transform_failures());
-            let stored = self.core.writer.indexer().peek().len();
-            let large = match &batch {
-                Batch::ReplaceAll(state) => state.items.len().max(stored) > LARGE,
-                Batch::Changes { .. } => false,
-                Batch::SyncAll(_) => stored > LARGE,
-            };
-            let offload = large && self.core.wiring.offload == Offload::BlockingPool;
-            if offload {
-                let mut core = self.core;
-                let done = tokio::task::spawn_blocking(move || {
-                    core.process(batch);
-                    core
-                });
-                match done.await {
-                    Ok(back) => self.core = back,
-                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                    // The runtime is shutting down: nothing of ours runs any more.
-                    Err(_) => return,
+            let retired;
+            (self.core, retired) = match self.core.runs(&batch) {
+                Offload::Inline => self.core.process(batch),
+                Offload::BlockingPool => {
+                    let core = self.core;
+                    offload::run(move || core.process(batch)).await
                 }
-            } else {
-                self.core.process(batch);
-            }
-            // What a large commit retired is as large; dropping it here would hold up the next batch.
-            let retired = self.core.writer.reap();
-            if offload {
-                join(reaping.take()).await;
-                reaping = Some(tokio::task::spawn_blocking(move || drop(retired)));
-            }
+            };
+            reaping.reap(retired, self.core.wiring.offload).await;
         }
-        join(reaping).await;
+        reaping.finish().await;
+        // With the last reader's handle dropped, this frees the whole store.
+        if self.core.wiring.offload == Offload::BlockingPool {
+            let core = self.core;
+            offload::run(move || drop(core)).await;
+        }
     }
 }
 
-/// Waits until retired snapshots are gone; that they could not be dropped would be no reason to stop.
-async fn join(reaping: Option<JoinHandle<()>>) {
-    if let Some(reaping) = reaping {
-        let _ = reaping.await;
+/// Drops retired snapshots, large ones off the async worker: a reader may have held one for so long that
+/// little of it is shared with the present one, however small the batch was after which it is dropped.
+#[derive(Default)]
+struct Reaping(Option<Job<()>>);
+
+impl Reaping {
+    async fn reap<K: Object>(&mut self, retired: Retired<K>, offload: Offload) {
+        if retired.changes() <= LARGE || offload == Offload::Inline {
+            drop(retired);
+            return;
+        }
+        // One at a time, so that snapshots cannot pile up; the next batch does not wait for this one.
+        self.finish().await;
+        self.0 = Some(offload::start(move || drop(retired)));
+    }
+
+    async fn finish(&mut self) {
+        if let Some(mut job) = self.0.take() {
+            job.done().await;
+        }
     }
 }
 
 impl<K: Object> Core<K> {
-    fn process(&mut self, batch: Batch<K>) {
+    /// Where a batch is committed. A small one that runs no user code is done sooner than it is handed to
+    /// another thread.
+    fn runs(&self, batch: &Batch<K>) -> Offload {
+        let stored = self.writer.indexer().peek().len();
+        let touched = match batch {
+            Batch::ReplaceAll(state) => state.items.len().max(stored),
+            Batch::Changes { deltas, .. } => deltas.len(),
+            Batch::SyncAll(_) => stored,
+        };
+        if touched > LARGE || self.writer.runs_user_code() {
+            self.wiring.offload
+        } else {
+            Offload::Inline
+        }
+    }
+
+    /// Commits a batch, and hands out what it retired.
+    fn process(mut self, batch: Batch<K>) -> (Self, Retired<K>) {
         if mutant::is("I9") {
             self.wiring.synced.set();
         }
@@ -129,5 +150,7 @@ impl<K: Object> Core<K> {
         self.wiring
             .commits
             .send_modify(|count| *count = count.wrapping_add(1));
+        let retired = self.writer.reap();
+        (self, retired)
     }
 }

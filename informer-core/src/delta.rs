@@ -1,8 +1,10 @@
 //! The queue between reflector and store: changes in the order of their arrival, handed out as consistent cuts.
 //!
-//! [`DeltaFifo::channel`] gives the two ends. The sender belongs to the reflectors: it transforms each object once and
-//! waits while the queue is full. The receiver belongs to the controller: each [`pop`](DeltaReceiver::pop) takes a prefix
-//! of everything that arrived, so committing it in one step never shows a later change without an earlier one.
+//! [`DeltaFifo::channel`] gives the two ends. The sender belongs to the reflectors: it refuses keys of other
+//! scopes and waits while the queue is full. The receiver belongs to the controller: each
+//! [`pop`](DeltaReceiver::pop) takes a prefix of everything that arrived, so committing it in one step never
+//! shows a later change without an earlier one. Each object is transformed once: those of a whole state while
+//! it is collected, single changes when they are taken out.
 
 mod fifo;
 mod intake;
@@ -18,7 +20,7 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
 pub use fifo::Fifo;
-pub use intake::Transform;
+pub use intake::{Transform, Unusable};
 pub use queue::{Closed, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions};
 pub use replace::{ReplaceAll, ReplaceBuilder, Rewind};
 
@@ -29,10 +31,10 @@ pub enum Delta<K> {
     Added(Arc<K>),
     /// The server said it was modified.
     Updated(Arc<K>),
-    /// It is gone.
+    /// It was deleted.
     Deleted(Departed<K>),
     /// It exists, but its newest state could not be decoded, or its transform failed.
-    Unusable(String),
+    Unusable(Unusable),
 }
 
 /// What is known of an object that is gone.
@@ -68,7 +70,7 @@ pub enum Batch<K> {
     Changes {
         /// One entry per key, in the order in which the keys first appear.
         deltas: Vec<Deltas<K>>,
-        /// The version each scope has reached with this batch.
+        /// The version each scope has reached with this batch, ordered by scope.
         versions: Vec<(Scope, ResourceVersion)>,
     },
     /// The whole state of one scope.
@@ -97,7 +99,7 @@ impl<K: Object> fmt::Debug for Delta<K> {
                 f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish()
             }
             Self::Deleted(Departed::KeyOnly) => f.write_str("Deleted"),
-            Self::Unusable(reason) => f.debug_tuple("Unusable").field(reason).finish(),
+            Self::Unusable(unusable) => f.debug_tuple("Unusable").field(&unusable.reason).finish(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod audit;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -175,6 +176,9 @@ pub struct Counts {
     pub rewinds: u64,
     /// Events dropped because the cache already had something newer.
     pub stale: u64,
+    /// Objects, and deletions, of another namespace than the one that was requested: refused, and reported in
+    /// the log.
+    pub out_of_scope: u64,
 }
 
 /// Whether the server streams its initial state through a watch.
@@ -353,11 +357,13 @@ impl Board {
         self.announce();
     }
 
-    /// Events were dropped because the cache already had something newer.
-    pub(crate) fn stale(&self, key: &ObjectKey, events: u64) {
-        let mut scopes = self.scopes.lock();
-        if let Some(scope) = scopes.iter_mut().find(|scope| scope.scope.contains(key)) {
-            scope.counts.stale += events;
+    /// Events were dropped because the cache already had something newer: so many of each scope.
+    pub(crate) fn stale(&self, events: &BTreeMap<Scope, u64>) {
+        if events.is_empty() {
+            return;
+        }
+        for scope in self.scopes.lock().iter_mut() {
+            scope.counts.stale += events.get(&scope.scope).copied().unwrap_or(0);
         }
     }
 
@@ -583,6 +589,24 @@ impl Reporter {
             }
             scope.last_undecodable = Some(object.clone());
         });
+        self.board.announce();
+    }
+
+    /// The server sent something of another scope; it was refused.
+    pub(crate) fn out_of_scope(&self, key: &ObjectKey) {
+        let mut refused = 0;
+        self.update(|scope| {
+            scope.counts.out_of_scope += 1;
+            refused = scope.counts.out_of_scope;
+        });
+        // A server that does this once does it with every list: the first, the second, the fourth and so on
+        // are logged.
+        if refused.is_power_of_two() {
+            tracing::warn!(
+                resource = %self.board.resource, scope = %self.scope, %key, refused,
+                "refused an object outside the requested scope"
+            );
+        }
         self.board.announce();
     }
 

@@ -1,4 +1,7 @@
-//! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for.
+//! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for,
+//! threads for long work.
+
+pub(crate) mod offload;
 
 mod log_limit;
 
@@ -61,11 +64,16 @@ impl Latch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Offload {
-    /// On tokio's blocking pool, so that no async worker is held up. The default.
+    /// On other threads, so that no async worker is held up. The default.
+    ///
+    /// Handlers run on tokio's blocking pool. An informer's own work (decoding large pieces, large commits,
+    /// dropping old snapshots) and its transforms and index functions run on threads that handlers never
+    /// occupy: a handler that blocks does not delay an informer, and a transform or index function that
+    /// blocks delays its own informer only.
     #[default]
     BlockingPool,
-    /// Where it stands, on the async task. For simulations that need one deterministic thread, and for handlers known
-    /// to be quick.
+    /// On the async task. For simulations that need one deterministic thread, and for handlers, transforms
+    /// and index functions known to be quick.
     Inline,
 }
 

@@ -2,9 +2,12 @@
 //!
 //! `cargo xtask mutants` breaks each guarantee once and demands that a test of its name fails.
 
+mod blocking;
 mod cache;
+mod elsewhere;
 mod handlers;
 mod order;
+mod reaping;
 mod script;
 mod service;
 mod unusable;

@@ -173,9 +173,9 @@ async fn each_object_is_transformed_once_and_last_states_too() {
     sender.updated(object("a", 2)).await.unwrap();
     sender.deleted(object("a", 3)).await.unwrap();
     let mut state = sender.begin_replace();
-    state.upsert(object("a", 4));
-    state.upsert(object("b", 4));
-    let state = state.finish(version(4), Default::default());
+    state.upsert(object("a", 4)).await;
+    state.upsert(object("b", 4)).await;
+    let state = state.finish(version(4), Default::default()).await;
     sender.replace_all(state).await.unwrap();
     drop(sender);
 
@@ -223,9 +223,9 @@ async fn a_transform_that_fails_or_panics_makes_only_its_object_unusable() {
     replace(&sender, 4, &[]).await;
     let mut state = sender.begin_replace();
     for name in ["bad", "good"] {
-        state.upsert(object(name, 5));
+        state.upsert(object(name, 5)).await;
     }
-    let state = state.finish(version(5), Default::default());
+    let state = state.finish(version(5), Default::default()).await;
     assert_eq!((state.items.len(), state.unusable_keys().len()), (1, 1));
     check_batches(
         &mut receiver,
@@ -422,20 +422,20 @@ async fn the_queue_has_synced_when_the_first_replacement_of_every_scope_is_poppe
 async fn a_state_is_collected_out_of_sight() {
     let (sender, mut receiver) = queue(QueueOptions::default());
     let mut abandoned = sender.begin_replace();
-    abandoned.upsert(object("ghost", 1));
+    abandoned.upsert(object("ghost", 1)).await;
     drop(abandoned);
     check_batches(&mut receiver, &[]).await;
 
     let mut state = sender.begin_replace();
     for (name, number) in [("a", 1), ("b", 2), ("a", 3), ("c", 4)] {
-        state.upsert(object(name, number));
+        state.upsert(object(name, number)).await;
     }
-    state.remove(&ObjectKey::cluster("b"));
+    state.remove(&ObjectKey::cluster("b")).await;
     assert_eq!(state.len(), 2);
-    state.remove(&ObjectKey::cluster("c"));
-    state.upsert(object("c", 5));
+    state.remove(&ObjectKey::cluster("c")).await;
+    state.upsert(object("c", 5)).await;
     sender
-        .replace_all(state.finish(version(5), Default::default()))
+        .replace_all(state.finish(version(5), Default::default()).await)
         .await
         .unwrap();
     check_batches(&mut receiver, &["replace at 5: a@3 c@5, first"]).await;

@@ -252,7 +252,7 @@ async fn bookmarks_cannot_fill_the_memory() {
             .expect_err("there was no room");
     });
     sending.await.unwrap();
-    assert_eq!(pop(&mut receiver).await, "; at y@9 x@10");
+    assert_eq!(pop(&mut receiver).await, "; at x@10 y@9");
 }
 
 #[tokio::test(start_paused = true)]

@@ -94,7 +94,7 @@ fn delta_text(delta: &Delta<ConfigMap>) -> String {
         Delta::Updated(object) => format!("updated{}", at(object)),
         Delta::Deleted(Departed::Observed(object)) => format!("deleted{}", at(object)),
         Delta::Deleted(Departed::KeyOnly) => "deleted".to_owned(),
-        Delta::Unusable(reason) => format!("unusable({reason})"),
+        Delta::Unusable(unusable) => format!("unusable({})", unusable.reason),
         other => panic!("unknown delta {other:?}"),
     }
 }
@@ -136,9 +136,9 @@ pub(crate) fn check_batches<'a>(
 pub(crate) async fn replace(sender: &DeltaSender<ConfigMap>, at: u64, objects: &[Arc<ConfigMap>]) {
     let mut state = sender.begin_replace();
     for object in objects {
-        state.upsert(object.clone());
+        state.upsert(object.clone()).await;
     }
-    let state = state.finish(version(at), informer_core::delta::Rewind::No);
+    let state = state.finish(version(at), informer_core::delta::Rewind::No).await;
     sender.replace_all(state).await.unwrap();
 }
 

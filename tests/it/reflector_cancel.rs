@@ -119,7 +119,8 @@ async fn stopping_while_the_queue_is_full_applies_a_prefix() {
         builder
             .queue(QueueOptions::default().capacity(1).batch(1))
             .transform(move |pod| {
-                // Runs just before `c` is to be queued, behind a `b` that nobody has taken yet.
+                // Runs when `c` is taken out of the queue, in which there is room for one: for `d`, and not
+                // for `e`.
                 if pod.metadata.name.as_deref() == Some("c") {
                     stopper.get().expect("set before the first event").stop();
                 }
@@ -134,8 +135,8 @@ async fn stopping_while_the_queue_is_full_applies_a_prefix() {
     settle().await;
     rig.informer.shutdown().await;
     check_no_task();
-    assert_eq!(rig.store().await, ["a@1", "b@6"]);
-    assert_eq!(rig.version().await, "6");
+    assert_eq!(rig.store().await, ["a@1", "b@6", "c@7", "d@8"]);
+    assert_eq!(rig.version().await, "8");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,10 @@
-//! From deltas to one commit and the events that tell of it.
+//! From deltas to one commit and the events that report it.
 
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::Core;
-use crate::delta::{Change, Delta, Deltas, Departed, ReplaceAll, ResyncTicket, Rewind};
+use crate::delta::{Change, Delta, Deltas, Departed, ReplaceAll, ResyncTicket, Rewind, Unusable};
 use crate::handler::{Deleted, Event, Origin, UpdateCause};
 use crate::key::ObjectKey;
 use crate::mutant;
@@ -16,6 +17,7 @@ use crate::store::{Missing, Outcome, Replaced, Replacement};
 impl<K: Object> Core<K> {
     pub(super) fn commit_changes(&mut self, deltas: Vec<Deltas<K>>, versions: &[(Scope, ResourceVersion)]) {
         let mut events: Vec<(usize, Event<K>)> = Vec::new();
+        let mut stale: BTreeMap<Scope, u64> = BTreeMap::new();
         let mut commit = self.writer.begin();
         for Deltas { key, changes } in deltas {
             let before = commit.get(&key);
@@ -27,8 +29,10 @@ impl<K: Object> Core<K> {
             };
             let settled = settle(&key, before.as_ref(), freshness, changes);
             events.extend(settled.events);
-            if settled.stale > 0 {
-                self.wiring.board.stale(&key, settled.stale);
+            if settled.stale > 0
+                && let Some(scope) = commit.versions().scope_of(&key)
+            {
+                *stale.entry(scope).or_default() += settled.stale;
             }
             match (before, settled.current) {
                 (Some(before), Some(current)) if Arc::ptr_eq(&before, &current) => {}
@@ -40,19 +44,25 @@ impl<K: Object> Core<K> {
                     commit.remove(&key);
                 }
             }
+            // After the object: putting one in, or taking it out, clears the mark.
             if let Some(reason) = settled.trouble {
                 commit.mark_stale(&key, reason);
             }
         }
+        self.wiring.board.stale(&stale);
+        // After the objects: what a rewind left over is recognised by the version from before this batch.
         for (scope, version) in versions {
             commit.set_version(scope, version.clone());
         }
-        // The changes of one key stand together; handlers hear all keys in the order of arrival.
+        // The changes of one key stand together; handlers receive all keys in the order of arrival. The sort
+        // is stable: a deletion and the addition that follows it may come from one change.
         events.sort_by_key(|(arrival, _)| *arrival);
 
         if mutant::is("I7") {
             events.reverse();
         }
+        // Before publishing: a handler that is added in between would see the new state in its first
+        // snapshot, and then receive these events as well.
         let publication = self.wiring.processor.publication();
         commit.publish();
         let mut distribution = publication.distribute();
@@ -62,22 +72,24 @@ impl<K: Object> Core<K> {
     }
 
     pub(super) fn commit_replacement(&mut self, state: ReplaceAll<K>) {
-        let unusable = state.unusable_keys();
         let ReplaceAll {
             scope,
             version,
             items,
-            unusable: reasons,
+            unusable,
             unreadable,
             rewind,
             first,
             ..
         } = state;
-        let missing = match (unreadable, unusable.is_empty()) {
+        let recreated = self.recreated(&scope, &unusable, rewind);
+        let missing = match unreadable {
             _ if mutant::is("I3") => Missing::Keep,
-            (0, true) => Missing::Remove,
-            (0, false) => Missing::RemoveExcept(unusable),
-            (_, _) => Missing::Keep,
+            0 if unusable.is_empty() => Missing::Remove,
+            0 => Missing::RemoveExcept(kept(&unusable, &recreated)),
+            // Any object that the list lacks may be the one whose key could not be read.
+            _ if recreated.is_empty() => Missing::Keep,
+            _ => Missing::KeepExcept(recreated),
         };
         if mutant::is("I5") {
             // A replacement in two steps: first everything goes, then the new objects come.
@@ -92,8 +104,9 @@ impl<K: Object> Core<K> {
         };
         let mut commit = self.writer.begin();
         let replacement = commit.replace(&scope, items, missing);
-        for (key, reason) in reasons {
-            commit.mark_stale(&key, reason);
+        // After the replacement, which clears the marks of what it removes.
+        for (key, unusable) in unusable {
+            commit.mark_stale(&key, unusable.reason);
         }
         match rewind {
             Rewind::Yes => commit.rewind_version(&scope, version),
@@ -106,15 +119,45 @@ impl<K: Object> Core<K> {
         self.unsynced.remove(&scope);
         let complete = first && self.unsynced.is_empty();
 
+        // Before publishing, for the reason given in `commit_changes`.
         let mut publication = self.wiring.processor.publication();
         commit.publish();
         if complete {
-            // Before any delivery: a handler that reads, or whose registration is in sync, must find the informer so.
+            // Before any delivery: a handler that reads, or whose registration is in sync, must find the
+            // informer so.
             self.writer.filled();
             self.wiring.synced.set();
             publication.complete_initial_state();
         }
         tell_replacement(&mut publication.distribute(), replacement, origin);
+    }
+
+    /// The keys under which the cache has another object than the one that could not be used: that one was
+    /// certainly deleted.
+    fn recreated(
+        &self,
+        scope: &Scope,
+        unusable: &[(ObjectKey, Unusable)],
+        rewind: Rewind,
+    ) -> HashSet<ObjectKey> {
+        let present = self.writer.indexer().peek();
+        let reached = present.versions().get(scope);
+        let is_recreated = |key: &ObjectKey, unusable: &Unusable| {
+            let Some(stored) = present.peek(key) else {
+                return false;
+            };
+            // An initial stream may show an object as it was: an older one says nothing of the one in the
+            // cache, unless that is left over from before a rewind.
+            let is_history = is_older(unusable.version.as_ref(), Some(&**stored))
+                && !is_older(reached, Some(&**stored))
+                && rewind == Rewind::No;
+            !is_history && is_another(&**stored, unusable)
+        };
+        unusable
+            .iter()
+            .filter(|(key, unusable)| is_recreated(key, unusable))
+            .map(|(key, _)| key.clone())
+            .collect()
     }
 
     /// Leaves out states that are older than those in the store. An initial stream may show an object as it was, and then its
@@ -155,6 +198,19 @@ impl<K: Object> Core<K> {
             distribution.tell(Audience::All, &event);
         }
     }
+}
+
+/// The keys that count as present although the list has no usable state of them.
+fn kept(unusable: &[(ObjectKey, Unusable)], recreated: &HashSet<ObjectKey>) -> HashSet<ObjectKey> {
+    let keys = unusable.iter().map(|(key, _)| key);
+    keys.filter(|key| !recreated.contains(*key)).cloned().collect()
+}
+
+/// Whether a state that cannot be used is known to be of another object than the one in the cache.
+fn is_another<K: Object>(held: &K, unusable: &Unusable) -> bool {
+    let held = held.meta().uid.as_deref().filter(|uid| !uid.is_empty());
+    let unusable = unusable.uid.as_deref().filter(|uid| !uid.is_empty());
+    matches!((held, unusable), (Some(held), Some(unusable)) if held != unusable)
 }
 
 /// Whether what the cache holds under a key is part of the history the server is in.
@@ -200,6 +256,8 @@ fn settle<K: Object>(
             settled.stale += 1;
             continue;
         }
+        // The first change that is accepted is of the server's present history, and so is everything after
+        // it.
         let before = std::mem::replace(&mut held, Held::Current);
         match delta {
             // The same state again says nothing new, and what handlers heard of it stays the old side of the next update. In a
@@ -216,6 +274,7 @@ fn settle<K: Object>(
                 settled.trouble = None;
             }
             Delta::Deleted(departed) => {
+                // What was unusable was deleted too: the key is not known any more.
                 settled.trouble = None;
                 if let Some(last) = settled.current.take() {
                     settled
@@ -223,7 +282,16 @@ fn settle<K: Object>(
                         .push((arrival, Event::Deleted(departure(key, departed, last))));
                 }
             }
-            Delta::Unusable(reason) => settled.trouble = Some(reason),
+            Delta::Unusable(unusable) => {
+                // The object that handlers know was deleted, unseen, and this one created under its name.
+                if let Some(last) = settled
+                    .current
+                    .take_if(|current| is_another(current.as_ref(), &unusable))
+                {
+                    settled.events.push((arrival, Event::missed(key.clone(), last)));
+                }
+                settled.trouble = Some(unusable.reason);
+            }
         }
     }
     settled

@@ -6,17 +6,17 @@ mod sender;
 use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, Waker};
 
-use super::intake::{Intake, Transform};
+use super::intake::{Intake, Transform, Transformer};
 use super::replace::ReplaceAll;
-use super::{Batch, Change, Delta, ResyncTicket};
+use super::{Batch, Change, Delta, Departed, ResyncTicket};
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::sync::{Mutex, simulation};
+use crate::sync::offload::{self, Job};
+use crate::sync::{Mutex, Offload, simulation};
 
 use grouped::Grouped;
 pub use sender::DeltaSender;
@@ -37,6 +37,8 @@ pub struct QueueOptions {
     pub capacity: usize,
     /// How many entries one pop takes at most. Default 100.
     pub batch: usize,
+    /// Where transforms run. Of an informer's queue this is what the informer's builder says.
+    pub offload: Offload,
 }
 
 impl QueueOptions {
@@ -53,6 +55,13 @@ impl QueueOptions {
         self.batch = entries.max(1);
         self
     }
+
+    /// Sets where transforms run.
+    #[must_use]
+    pub fn offload(mut self, offload: Offload) -> Self {
+        self.offload = offload;
+        self
+    }
 }
 
 impl Default for QueueOptions {
@@ -60,6 +69,7 @@ impl Default for QueueOptions {
         Self {
             capacity: 1_000,
             batch: 100,
+            offload: Offload::default(),
         }
     }
 }
@@ -85,21 +95,21 @@ impl DeltaFifo {
             consumer: None,
             producers: Vec::new(),
         }));
-        let transform_failures = Arc::new(AtomicU64::new(0));
-        let intake = Intake::new(transform, transform_failures.clone());
+        let transformer = Transformer::new(transform, options.offload);
         let senders = scopes
             .into_iter()
             .map(|scope| DeltaSender {
                 queue: queue.clone(),
-                scope,
-                intake: intake.fork(),
+                intake: Intake::new(scope),
+                transformer: transformer.clone(),
             })
             .collect();
         (
             senders,
             DeltaReceiver {
                 queue,
-                transform_failures,
+                transformer,
+                transforming: None,
             },
         )
     }
@@ -112,18 +122,26 @@ pub struct Closed;
 
 /// What the log holds.
 enum Entry<K> {
-    Apply {
-        scope: Scope,
-        key: ObjectKey,
-        version: Option<ResourceVersion>,
-        delta: Delta<K>,
-    },
+    Apply(Apply<K>),
     ReplaceAll(ReplaceAll<K>),
     SyncAll(ResyncTicket),
-    Bookmark {
-        scope: Scope,
-        version: ResourceVersion,
-    },
+    Bookmark { scope: Scope, version: ResourceVersion },
+}
+
+/// One change, as it came from the source: its object is transformed when it is taken out.
+struct Apply<K> {
+    scope: Scope,
+    key: ObjectKey,
+    version: Option<ResourceVersion>,
+    delta: Delta<K>,
+}
+
+/// What is taken out of the log at once.
+enum Taken<K> {
+    /// A run of changes and bookmarks.
+    Changes(Vec<Entry<K>>),
+    /// Something that stands alone.
+    Whole(Batch<K>),
 }
 
 struct Queue<K> {
@@ -174,7 +192,7 @@ impl<K> Queue<K> {
                 );
                 return;
             }
-            (Entry::Apply { .. }, _) => self.changes += 1,
+            (Entry::Apply(_), _) => self.changes += 1,
             (Entry::ReplaceAll(state), _) => {
                 self.replacing.insert(state.scope.clone());
             }
@@ -195,77 +213,121 @@ impl<K> Queue<K> {
     }
 
     /// Takes the next prefix: one replacement, one resync, or a run of changes and bookmarks.
-    fn pop(&mut self) -> Option<Batch<K>> {
-        let batch = match self.log.pop_front()? {
+    fn take(&mut self) -> Option<Taken<K>> {
+        let taken = match self.log.pop_front()? {
             Entry::ReplaceAll(mut state) => {
                 self.replacing.remove(&state.scope);
                 state.first = self.unsynced.remove(&state.scope);
-                Batch::ReplaceAll(state)
+                Taken::Whole(Batch::ReplaceAll(state))
             }
-            Entry::SyncAll(ticket) => Batch::SyncAll(ticket),
-            first => self.pop_changes(first),
+            Entry::SyncAll(ticket) => Taken::Whole(Batch::SyncAll(ticket)),
+            first => Taken::Changes(self.take_changes(first)),
         };
         self.producers.drain(..).for_each(Waker::wake);
-        Some(batch)
+        Some(taken)
     }
 
-    fn pop_changes(&mut self, first: Entry<K>) -> Batch<K> {
-        let mut changes = Grouped::new();
-        let mut next = Some(first);
-        for arrival in 0..self.options.batch {
-            match next.take().or_else(|| self.pop_change()) {
-                Some(Entry::Apply {
-                    scope,
-                    key,
-                    version,
-                    delta,
-                }) => {
-                    self.changes -= 1;
-                    if let Some(version) = &version {
-                        changes.reach(scope, version.clone());
-                    }
-                    changes.add(
-                        key,
-                        Change {
-                            arrival,
-                            version,
-                            delta,
-                        },
-                    );
+    fn take_changes(&mut self, first: Entry<K>) -> Vec<Entry<K>> {
+        let mut run = vec![first];
+        while run.len() < self.options.batch
+            && matches!(self.log.front(), Some(Entry::Apply(_) | Entry::Bookmark { .. }))
+        {
+            run.extend(self.log.pop_front());
+        }
+        let changes = run.iter().filter(|entry| matches!(entry, Entry::Apply(_)));
+        self.changes -= changes.count();
+        run
+    }
+}
+
+/// Transforms the changes of a run and groups them by key, in the order of their arrival.
+fn grouped<K: Object>(run: Vec<Entry<K>>, transformer: &Transformer<K>) -> Batch<K> {
+    let mut changes = Grouped::new();
+    for (arrival, entry) in run.into_iter().enumerate() {
+        match entry {
+            Entry::Apply(Apply {
+                scope,
+                key,
+                version,
+                delta,
+            }) => {
+                if let Some(version) = &version {
+                    changes.reach(scope, version.clone());
                 }
-                Some(Entry::Bookmark { scope, version }) => changes.reach(scope, version),
-                // `pop_change` yields nothing else.
-                _ => break,
+                let delta = transformed(&key, delta, transformer);
+                changes.add(
+                    key,
+                    Change {
+                        arrival,
+                        version,
+                        delta,
+                    },
+                );
+            }
+            Entry::Bookmark { scope, version } => changes.reach(scope, version),
+            Entry::ReplaceAll(_) | Entry::SyncAll(_) => {
+                unreachable!("a run is made of changes and bookmarks only")
             }
         }
-        Batch::Changes {
-            deltas: changes.deltas,
-            versions: changes.versions,
-        }
     }
+    changes.into_batch()
+}
 
-    fn pop_change(&mut self) -> Option<Entry<K>> {
-        match self.log.front() {
-            Some(Entry::Apply { .. } | Entry::Bookmark { .. }) => self.log.pop_front(),
-            _ => None,
-        }
+/// A deletion is transformed like any other change, because handlers see the object. If that fails, they get
+/// the last state the cache had instead.
+fn transformed<K: Object>(key: &ObjectKey, delta: Delta<K>, transformer: &Transformer<K>) -> Delta<K> {
+    match delta {
+        Delta::Added(object) => transformer
+            .apply(key, object)
+            .map_or_else(Delta::Unusable, Delta::Added),
+        Delta::Updated(object) => transformer
+            .apply(key, object)
+            .map_or_else(Delta::Unusable, Delta::Updated),
+        Delta::Deleted(Departed::Observed(object)) => Delta::Deleted(
+            transformer
+                .apply(key, object)
+                .map_or(Departed::KeyOnly, Departed::Observed),
+        ),
+        Delta::Deleted(Departed::KeyOnly) | Delta::Unusable(_) => delta,
     }
 }
 
 /// The controller's end.
 pub struct DeltaReceiver<K> {
     queue: Arc<Mutex<Queue<K>>>,
-    transform_failures: Arc<AtomicU64>,
+    transformer: Transformer<K>,
+    /// A run that was taken out and is being transformed. Kept here, so that a `pop` that is dropped loses
+    /// nothing.
+    transforming: Option<Job<Batch<K>>>,
 }
 
-impl<K> DeltaReceiver<K> {
-    /// Waits for the next batch; `None` once the queue is closed and empty. Dropped while it waits, it takes nothing.
+impl<K: Object> DeltaReceiver<K> {
+    /// Waits for the next batch; `None` once the queue is closed and empty. Dropped while it waits, it loses
+    /// nothing: the next call goes on where it was.
     pub async fn pop(&mut self) -> Option<Batch<K>> {
-        simulation::yield_point().await;
+        if self.transforming.is_none() {
+            simulation::yield_point().await;
+            let run = match self.take().await? {
+                Taken::Whole(batch) => return Some(batch),
+                Taken::Changes(run) => run,
+            };
+            let transformer = self.transformer.clone();
+            let has_changes = run.iter().any(|entry| matches!(entry, Entry::Apply(_)));
+            if !has_changes || transformer.runs_on() == Offload::Inline {
+                return Some(grouped(run, &transformer));
+            }
+            self.transforming = Some(offload::start(move || grouped(run, &transformer)));
+        }
+        let batch = self.transforming.as_mut()?.done().await;
+        self.transforming = None;
+        Some(batch)
+    }
+
+    async fn take(&mut self) -> Option<Taken<K>> {
         poll_fn(|cx| {
             let mut queue = self.queue.lock();
-            match queue.pop() {
-                Some(batch) => Poll::Ready(Some(batch)),
+            match queue.take() {
+                Some(taken) => Poll::Ready(Some(taken)),
                 None if queue.closed => Poll::Ready(None),
                 None => {
                     queue.consumer = Some(cx.waker().clone());
@@ -275,15 +337,17 @@ impl<K> DeltaReceiver<K> {
         })
         .await
     }
+}
 
+impl<K> DeltaReceiver<K> {
     /// Whether the first replacement of every scope has been taken out.
     pub fn has_synced(&self) -> bool {
         self.queue.lock().unsynced.is_empty()
     }
 
-    /// How many objects a transform failed for, panicked at or took the name from.
+    /// How many objects a transform failed for, panicked at or changed the name of.
     pub fn transform_failures(&self) -> u64 {
-        self.transform_failures.load(Ordering::Relaxed)
+        self.transformer.failures()
     }
 
     /// How many single changes are waiting.

@@ -305,8 +305,8 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Where long work is done: decoding large pieces, committing large lists. [`Offload::Inline`] keeps an informer on one
-    /// thread, for simulations.
+    /// Where long work and user code run: decoding large pieces, committing large lists, transforms, index
+    /// functions. [`Offload::Inline`] keeps an informer on one thread, for simulations.
     pub fn offload(mut self, offload: Offload) -> Self {
         self.offload = offload;
         if offload == Offload::Inline {
@@ -329,7 +329,8 @@ impl<K: Object> SharedInformerBuilder<K> {
             .collect();
         check_scopes(&scopes)?;
 
-        let (mut senders, receiver) = DeltaFifo::channel(scopes.iter().cloned(), self.queue, self.transform);
+        let queue = self.queue.offload(self.offload);
+        let (mut senders, receiver) = DeltaFifo::channel(scopes.iter().cloned(), queue, self.transform);
         let (writer, indexer) = store::new();
         for add in self.indexes {
             add(&indexer)?;
@@ -343,8 +344,9 @@ impl<K: Object> SharedInformerBuilder<K> {
         let reflectors = sources
             .into_iter()
             .zip(senders.drain(..))
-            .map(|(source, queue)| {
+            .map(|(source, mut queue)| {
                 let reporter = board.reporter(queue.scope());
+                queue.report_to(reporter.clone());
                 let relist = match &self.audit {
                     Some(options) => {
                         let relist = Relist::on_request();

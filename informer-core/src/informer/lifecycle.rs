@@ -106,9 +106,10 @@ impl<K: Object> SharedInformer<K> {
         Ok(())
     }
 
-    /// Stops, in order: no more requests, then what was received is committed, then every handler returns from the call it is
-    /// in and hears no more. When this returns, no task of this informer runs. (A piece of a response that is being decoded
-    /// on the blocking pool at that moment is finished there, and dropped.)
+    /// Stops, in order: no more requests, then what was received is committed, then every handler returns
+    /// from the call it is in and hears no more. When this returns, no task of this informer runs. (A piece
+    /// of a response that is being decoded or transformed on another thread at that moment is finished there,
+    /// and dropped.)
     ///
     /// Do not await it inside a handler: it waits for that handler. Calling it again waits for the same end.
     pub async fn shutdown(&self) {

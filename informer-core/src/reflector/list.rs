@@ -57,7 +57,7 @@ impl<K: Object> Reflector<K> {
         version: &ResourceVersion,
         rewind: Rewind,
     ) -> Result<Coverage, Closed> {
-        let state = builder.finish(version.clone(), rewind);
+        let state = builder.finish(version.clone(), rewind).await;
         let (unreadable, unusable) = (state.unreadable, state.unusable.len());
         self.queue.replace_all(state).await?;
         self.reporter.listed(version, unreadable, unusable);
@@ -140,10 +140,10 @@ impl<K: Object> Reflector<K> {
         while let Some(event) = page.next().await {
             match event? {
                 ListEvent::Metadata(read) => metadata = Some(read),
-                ListEvent::Item(object) => builder.upsert(object),
+                ListEvent::Item(object) => builder.upsert(object).await,
                 ListEvent::Undecodable(object) => {
                     self.reporter.undecodable(&object);
-                    builder.undecodable(&object);
+                    builder.undecodable(&object).await;
                 }
             }
             let so_far = builder.seen();

@@ -40,9 +40,8 @@ impl<K: Object> Reflector<K> {
             Ok(version) => version,
             Err(failure) => {
                 if mutant::is("I4") {
-                    self.queue
-                        .replace_all(builder.finish(ResourceVersion::new("1"), Rewind::No))
-                        .await?;
+                    let unfinished = builder.finish(ResourceVersion::new("1"), Rewind::No).await;
+                    self.queue.replace_all(unfinished).await?;
                 }
                 return Ok(self.list_failed(&phase, failure));
             }
@@ -78,10 +77,10 @@ impl<K: Object> Reflector<K> {
                 Err(_) => return Err(without_end(begun)),
             };
             match event {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => builder.upsert(object),
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => builder.upsert(object).await,
                 WatchEvent::Deleted(object) => {
                     if let Some(key) = ObjectKey::of(object.meta()) {
-                        builder.remove(&key);
+                        builder.remove(&key).await;
                     }
                 }
                 WatchEvent::Bookmark {
@@ -107,8 +106,8 @@ impl<K: Object> Reflector<K> {
                 WatchEvent::Undecodable { change, object } => {
                     self.reporter.undecodable(&object);
                     match (change, &object.key) {
-                        (ObjectChange::Upserted, _) => builder.undecodable(&object),
-                        (ObjectChange::Deleted, Some(key)) => builder.remove(key),
+                        (ObjectChange::Upserted, _) => builder.undecodable(&object).await,
+                        (ObjectChange::Deleted, Some(key)) => builder.remove(key).await,
                         (ObjectChange::Deleted, None) => {
                             let reason = "an object was deleted and its name cannot be read";
                             return Err(ListFailure::Failed(SourceError::Protocol(reason.to_owned())));

@@ -16,6 +16,7 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
+use crate::sync::offload;
 
 /// Turns the bytes of one object into the object.
 ///
@@ -203,10 +204,10 @@ impl<K: DeserializeOwned> Decode<K> for JsonDecoder {
 pub enum DecodeOn {
     /// In the task that reads the response. A simulation with a paused clock wants this.
     Worker,
-    /// On tokio's blocking pool, as soon as more than `threshold` bytes of whole objects are at hand; less
-    /// than that in the task. Objects are gathered across the pieces of a body: a list waits for more of it,
-    /// a watch takes what is available without waiting. One response has at most one batch on the pool at a
-    /// time, so order is kept.
+    /// On a thread that no handler occupies (see [`Offload`](crate::Offload)), as soon as more than `threshold`
+    /// bytes of whole objects are at hand; less than that in the task. Objects are gathered across the pieces of
+    /// a body: a list waits for more of it, a watch takes what is available without waiting. One response has at
+    /// most one batch away at a time, so order is kept.
     BlockingPool {
         /// In bytes.
         threshold: usize,
@@ -214,7 +215,7 @@ pub enum DecodeOn {
 }
 
 impl Default for DecodeOn {
-    /// The blocking pool, past 64 KiB.
+    /// On another thread, past 64 KiB.
     fn default() -> Self {
         Self::BlockingPool { threshold: 64 * 1024 }
     }
@@ -236,12 +237,7 @@ impl DecodeOn {
         F: FnOnce() -> T + Send + 'static,
     {
         match self {
-            Self::BlockingPool { threshold } if bytes > threshold => tokio::task::spawn_blocking(work)
-                .await
-                // A panicking decoder is caught further in, so this is the runtime going down.
-                .map_err(|_| {
-                    SourceError::Transport("the runtime stopped while objects were decoded".to_owned())
-                }),
+            Self::BlockingPool { threshold } if bytes > threshold => Ok(offload::run(work).await),
             Self::Worker | Self::BlockingPool { .. } => Ok(work()),
         }
     }

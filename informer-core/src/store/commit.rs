@@ -65,6 +65,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         self.state.stale.clear(&key);
         let (key, slot) = (KeyRef::from(&key), Slot::new(object));
         let old = self.state.objects.insert(key, slot.clone());
+        self.state.changes += 1;
         self.update_indexes(key, old.as_ref(), Some(&slot));
         old.map(Slot::into_object)
     }
@@ -74,6 +75,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         self.state.stale.clear(key);
         let key = KeyRef::from(key);
         let old = self.state.objects.remove(key)?;
+        self.state.changes += 1;
         self.update_indexes(key, Some(&old), None);
         Some(old.into_object())
     }
@@ -130,6 +132,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
 
     /// Puts in a new set of objects as a whole.
     pub(super) fn set_objects(&mut self, objects: Objects<K>) {
+        self.state.changes += self.state.objects.len().max(objects.len()) as u64;
         self.state.objects = objects;
         for index in &mut self.state.indexes {
             owned(index).rebuild(&self.state.objects);

@@ -6,6 +6,7 @@ mod view;
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 pub(super) use self::data::{AnyIndex, IndexData};
@@ -19,9 +20,14 @@ pub trait IndexValue: Ord + Clone + Send + Sync + 'static {}
 
 impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 
-/// An index as a value, so that several parts of a program can ask for one and the same.
+/// An index as a value, so that several parts of a program can share one.
 ///
-/// The function must be pure: it is asked again for the values of an object that is about to change or go.
+/// A definition is identified by its name and by the place in the source where it is made: its copies are one
+/// definition, also where it is a `const`, and two definitions of one name are refused
+/// ([`IndexError::NameTaken`]), also if their functions are alike. A generic function or a macro that makes
+/// several definitions in one place must give them different names.
+///
+/// The function must be pure: it is called again for an object that changes or is deleted.
 ///
 /// ```
 /// use informer_core::store::{self, IndexDefinition};
@@ -39,12 +45,20 @@ impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 pub struct IndexDefinition<K, V> {
     pub(super) name: &'static str,
     pub(super) values: fn(&K) -> Vec<V>,
+    /// What tells it from others of its name. An address would not do: those of functions and promoted
+    /// constants are not unique.
+    pub(super) made_at: &'static Location<'static>,
 }
 
 impl<K, V> IndexDefinition<K, V> {
     /// An index by this name over the values the function gives for an object.
+    #[track_caller]
     pub const fn new(name: &'static str, values: fn(&K) -> Vec<V>) -> Self {
-        Self { name, values }
+        Self {
+            name,
+            values,
+            made_at: Location::caller(),
+        }
     }
 
     /// The name.
@@ -69,13 +83,13 @@ impl<K, V> fmt::Debug for IndexDefinition<K, V> {
     }
 }
 
-/// What an index is called, and by that what made it. Labels have names of their own and never clash with others.
+/// What an index is called, and by that what made it. The names of labels never clash with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store) enum IndexName {
     /// Added with a closure.
     Closure(Arc<str>),
-    /// Added from an [`IndexDefinition`].
-    Definition(Arc<str>),
+    /// Added from an [`IndexDefinition`], which was made at this place.
+    Definition(Arc<str>, &'static Location<'static>),
     /// The values of one label.
     Label(Arc<str>),
 }
@@ -86,14 +100,20 @@ impl IndexName {
         matches!(self, Self::Label(own) if **own == *label)
     }
 
+    /// Whether commits run a function of the user's for it.
+    pub(super) fn is_user_code(&self) -> bool {
+        !matches!(self, Self::Label(_))
+    }
+
     /// Whether the two cannot stand side by side.
     pub(super) fn clashes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Label(this), Self::Label(that)) => this == that,
             (Self::Label(_), _) | (_, Self::Label(_)) => false,
-            (Self::Closure(this) | Self::Definition(this), Self::Closure(that) | Self::Definition(that)) => {
-                this == that
-            }
+            (
+                Self::Closure(this) | Self::Definition(this, _),
+                Self::Closure(that) | Self::Definition(that, _),
+            ) => this == that,
         }
     }
 }
@@ -101,7 +121,7 @@ impl IndexName {
 impl fmt::Display for IndexName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Closure(name) | Self::Definition(name) => f.write_str(name),
+            Self::Closure(name) | Self::Definition(name, _) => f.write_str(name),
             Self::Label(key) => write!(f, "label {key}"),
         }
     }
@@ -112,10 +132,10 @@ impl fmt::Display for IndexName {
 #[non_exhaustive]
 pub enum IndexError {
     /// Another index has this name.
-    #[error("there is an index {0:?} already: choose another name, or share it as an IndexDefinition")]
+    #[error("an index {0:?} already exists: choose another name, or share one IndexDefinition")]
     NameTaken(String),
     /// An index function tried to add an index.
-    #[error("index {0:?} was to be added from inside an index function: add it from elsewhere")]
+    #[error("cannot add index {0:?} from inside an index function")]
     Nested(String),
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::freshness::Freshness;
 use super::index::{
@@ -151,11 +152,13 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// Adds an index over the values `values` gives for an object: none, one or several.
     ///
-    /// May be called at any time, also while the writer commits. The index is complete when this returns, and stays
-    /// exact. `values` must be pure: it is asked again for the values of an object that is about to change or go.
-    /// If it panics for an object, that object has no values in this index, nothing else is hurt, and
-    /// [`index_status`](Self::index_status) says so. It runs without a lock that a reader could want, and may read
-    /// this indexer (one that it owns a clone of then lives as long as the program); it may not add an index.
+    /// May be called at any time, also while the writer commits. The index is complete when this returns, and
+    /// stays exact. `values` runs here, on the caller's thread, for every object that is in the store
+    /// already, and later off the async workers for each change. It must be pure: it is called again for an
+    /// object that changes or is deleted. If it panics for an object, that object has no values in this
+    /// index, nothing else is hurt, and [`index_status`](Self::index_status) says so. It runs without a lock
+    /// that a reader could want, and may read this indexer (one that it owns a clone of then lives as long as
+    /// the program); it may not add an index.
     ///
     /// # Errors
     /// [`IndexError::NameTaken`] if there is an index of this name, [`IndexError::Nested`] if called from inside
@@ -189,19 +192,19 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         self.add(IndexName::Closure(name.into()), function)
     }
 
-    /// The index of a definition, added if it is not there yet.
-    ///
-    /// A definition is known by its name and the type of its values: of two that share both, the first is used.
+    /// The index of a definition, added if it does not exist yet: then the function runs here, on the
+    /// caller's thread, for every object that is in the store already.
     ///
     /// # Errors
-    /// [`IndexError::NameTaken`] if the index of this name was added by a closure or has another type of value.
+    /// [`IndexError::NameTaken`] if the index of this name was added by a closure or by another definition,
+    /// [`IndexError::Nested`] if called from inside an index function.
     pub fn index<V: IndexValue>(
         &self,
         definition: &IndexDefinition<K, V>,
     ) -> Result<Index<K, V>, IndexError> {
         let values = definition.values;
         self.add(
-            IndexName::Definition(definition.name.into()),
+            IndexName::Definition(definition.name.into(), definition.made_at),
             Box::new(move |object| Ok(values(object))),
         )
     }
@@ -239,6 +242,12 @@ impl<K: Send + Sync + 'static> Indexer<K> {
             Existing::None => {}
             Existing::Usable(source) => return Ok(handle(source)),
             Existing::Clash => return Err(IndexError::NameTaken(name.to_string())),
+        }
+        if name.is_user_code() {
+            // Before anything is built: commits that begin from now on leave the async worker. Only one that
+            // is under way on it could still run the function, if the index were built and shown before that
+            // commit is.
+            self.shared.user_code.store(true, Ordering::Release);
         }
         let source = Arc::new(IndexSource::new(name, function));
         let mut data = IndexData::build(&source, &base.objects);

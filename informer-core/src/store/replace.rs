@@ -1,6 +1,6 @@
 //! Putting a whole list in the place of what a scope holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,12 +17,14 @@ use crate::scope::Scope;
 /// What becomes of the objects of a scope that a list lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// They are gone.
+    /// They were deleted.
     Remove,
-    /// They are gone, except these: the list had them but they could not be decoded.
+    /// They were deleted, except these: the list had them but they could not be decoded.
     RemoveExcept(HashSet<ObjectKey>),
     /// They stay: the list had an object that not even a key could be read of, so anything may be that object.
     Keep,
+    /// They stay, except these: the list had another object under the same key, which could not be decoded.
+    KeepExcept(HashSet<ObjectKey>),
 }
 
 impl Missing {
@@ -31,6 +33,7 @@ impl Missing {
             Self::Remove => true,
             Self::RemoveExcept(kept) => !kept.contains(&key.to_key()),
             Self::Keep => false,
+            Self::KeepExcept(removed) => removed.contains(&key.to_key()),
         }
     }
 }
@@ -112,6 +115,7 @@ impl<K: Object> Commit<'_, K> {
         let old = self.state.objects.clone();
         let reached = self.state.versions.get(scope).cloned();
         let items: Vec<Replaced<K>> = last_of_each_key(items)
+            .into_iter()
             .map(|(key, object)| compare(&old, key, object, reached.as_ref()))
             .collect();
         let mut listed: Vec<&Replaced<K>> = items.iter().collect();
@@ -156,18 +160,22 @@ impl<K: Object> Commit<'_, K> {
     }
 }
 
-/// Drops every item whose key comes again later.
-fn last_of_each_key<T>(items: Vec<(ObjectKey, T)>) -> impl Iterator<Item = (ObjectKey, T)> {
-    let last: HashMap<&ObjectKey, usize> = items.iter().enumerate().map(|(at, (key, _))| (key, at)).collect();
-    let is_last: Vec<bool> = items
-        .iter()
-        .enumerate()
-        .map(|(at, (key, _))| last[key] == at)
+/// Drops every item whose key comes again later. Lists have each key once, and then this costs one sort and
+/// no hashing.
+fn last_of_each_key<T>(mut items: Vec<(ObjectKey, T)>) -> Vec<(ObjectKey, T)> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    // Stable: of equal keys the later item comes later.
+    order.sort_by(|this, that| items[*this].0.cmp(&items[*that].0));
+    let repeated: HashSet<usize> = order
+        .windows(2)
+        .filter(|pair| items[pair[0]].0 == items[pair[1]].0)
+        .map(|pair| pair[0])
         .collect();
+    if !repeated.is_empty() {
+        let mut at = 0..;
+        items.retain(|_| at.next().is_some_and(|at| !repeated.contains(&at)));
+    }
     items
-        .into_iter()
-        .zip(is_last)
-        .filter_map(|(item, is_last)| is_last.then_some(item))
 }
 
 fn compare<K: Object>(

@@ -1,5 +1,6 @@
 //! One immutable version of everything the store holds, and the cell that shows the newest.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
@@ -21,6 +22,9 @@ pub(super) struct State<K> {
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
     pub(super) versions: Versions,
     pub(super) stale: Stale,
+    /// How many objects were put in, replaced or taken out since the store was made. Two states differ by at
+    /// most as many changes as their counts do: what dropping one of them can cost.
+    pub(super) changes: u64,
 }
 
 impl<K> Clone for State<K> {
@@ -30,6 +34,7 @@ impl<K> Clone for State<K> {
             indexes: self.indexes.clone(),
             versions: self.versions.clone(),
             stale: self.stale.clone(),
+            changes: self.changes,
         }
     }
 }
@@ -41,6 +46,7 @@ impl<K> Default for State<K> {
             indexes: Vec::new(),
             versions: Versions::default(),
             stale: Stale::default(),
+            changes: 0,
         }
     }
 }
@@ -51,6 +57,9 @@ pub(super) struct Shared<K> {
     current: ArcSwap<State<K>>,
     pub(super) freshness: FreshnessCell,
     publishing: Mutex<Publishing<K>>,
+    /// Whether commits run index functions of the user's. Set before the first such index is built, and never
+    /// taken back.
+    pub(super) user_code: AtomicBool,
 }
 
 /// What only a publisher touches.
@@ -83,6 +92,7 @@ impl<K> Shared<K> {
                     survivors: 0,
                 },
             }),
+            user_code: AtomicBool::new(false),
         }
     }
 

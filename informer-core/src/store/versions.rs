@@ -43,8 +43,17 @@ impl Versions {
 
     /// The version of the scope an object of this key belongs to.
     pub fn of_key(&self, key: &ObjectKey) -> Option<&ResourceVersion> {
-        let (_, version) = self.0.iter().find(|(scope, _)| scope.contains(key))?;
-        version.as_ref()
+        self.get(&self.scope_of(key)?)
+    }
+
+    /// The scope of this store that an object of this key belongs to, if one does.
+    pub fn scope_of(&self, key: &ObjectKey) -> Option<Scope> {
+        // A store has all namespaces as its only scope, or one scope for each namespace.
+        let own = key.namespace_arc().cloned().map(Scope::Namespace);
+        [Some(Scope::All), own]
+            .into_iter()
+            .flatten()
+            .find(|scope| self.0.contains_key(scope))
     }
 
     /// Every scope with its version, if it has one, ordered by scope.
@@ -164,6 +173,27 @@ mod tests {
         check(&[("a", "11"), ("b", "10")], Progress::Reached);
         check(&[("a", "11"), ("b", "opaque")], Progress::Unknown);
         check(&[("a", "9"), ("b", "opaque")], Progress::Behind);
+    }
+
+    #[test]
+    fn a_key_belongs_to_the_scope_of_its_namespace_or_to_all() {
+        let several = versions(&[("a", "5"), ("b", "6")]);
+        let mut all = Versions::default();
+        all.advance(&Scope::All, ResourceVersion::new("7"));
+        let check = |versions: &Versions, key: &str, expected: Option<&str>| {
+            let key: ObjectKey = key.parse().unwrap();
+            assert_eq!(
+                versions.of_key(&key),
+                expected.map(ResourceVersion::new).as_ref(),
+                "{key}"
+            );
+        };
+        check(&several, "a/x", Some("5"));
+        check(&several, "b/x", Some("6"));
+        check(&several, "c/x", None);
+        check(&several, "x", None);
+        check(&all, "a/x", Some("7"));
+        check(&all, "x", Some("7"));
     }
 
     #[test]

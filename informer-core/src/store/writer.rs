@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::commit::Commit;
 use super::indexer::Indexer;
@@ -59,7 +60,18 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
     /// Takes out the retired snapshots that no reader holds any more. Dropping the result frees them, which may
     /// take milliseconds: do it where that hurts nobody, such as a blocking thread.
     pub fn reap(&mut self) -> Retired<K> {
-        Retired(self.shared.publishing().reap())
+        let states = self.shared.publishing().reap();
+        let current = self.shared.peek().changes;
+        let changes = states.iter().map(|state| current.saturating_sub(state.changes));
+        Retired {
+            changes: usize::try_from(changes.sum::<u64>()).unwrap_or(usize::MAX),
+            states,
+        }
+    }
+
+    /// Whether a commit may run index functions of the user's, which may block.
+    pub(crate) fn runs_user_code(&self) -> bool {
+        self.shared.user_code.load(Ordering::Acquire)
     }
 
     /// The number of retired snapshots that readers still hold or nobody has reaped.
@@ -86,17 +98,27 @@ impl<K: Send + Sync + 'static> fmt::Debug for IndexerWriter<K> {
 
 /// Snapshots that nobody can reach any more. Dropping it frees them.
 #[must_use = "dropping it here frees the snapshots here"]
-pub struct Retired<K>(Vec<Arc<State<K>>>);
+pub struct Retired<K> {
+    states: Vec<Arc<State<K>>>,
+    changes: usize,
+}
 
 impl<K> Retired<K> {
     /// The number of snapshots.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.states.len()
+    }
+
+    /// How many changes of objects lie between these snapshots and the present one, in total: the most that
+    /// dropping them can free. One that a reader held for long may have many, however small the last commit
+    /// was.
+    pub fn changes(&self) -> usize {
+        self.changes
     }
 
     /// Whether there is nothing to free.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.states.is_empty()
     }
 }
 

@@ -1,22 +1,31 @@
-//! I16: an object that cannot be decoded is reported, stops nothing, and is never taken for a deletion.
+//! I16: an object that cannot be decoded is reported and stops nothing; it deletes only what it certainly
+//! took the place of.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::source::{ListEvent, ObjectChange, WatchEvent};
-use informer_core::{InitialState, SharedInformer};
+use informer_core::source::{ListEvent, ObjectChange, Undecodable, WatchEvent};
+use informer_core::{InitialState, SharedInformer, SharedInformerBuilder};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::Heard;
 
 use super::names;
-use super::script::{Answer, End, Script, garbled, list_at, listed, object, status};
+use super::script::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
 
 /// Runs a script by LIST and WATCH and gives the informer, with what a handler heard, once the script has been played.
 async fn play(answers: Vec<Answer>) -> (SharedInformer<ConfigMap>, Vec<String>) {
-    let informer = SharedInformer::builder_from_sources(vec![std::sync::Arc::new(Script::new(answers))])
-        .initial_state(InitialState::List)
-        .build()
-        .unwrap();
+    play_with(answers, |builder| builder).await
+}
+
+/// Like [`play`], with further options.
+async fn play_with(
+    answers: Vec<Answer>,
+    options: impl FnOnce(SharedInformerBuilder<ConfigMap>) -> SharedInformerBuilder<ConfigMap>,
+) -> (SharedInformer<ConfigMap>, Vec<String>) {
+    let builder = SharedInformer::builder_from_sources(vec![Arc::new(Script::new(answers))])
+        .initial_state(InitialState::List);
+    let informer = options(builder).build().unwrap();
     let heard = Heard::new();
     informer.add_handler(heard.handler()).unwrap();
     informer.start().unwrap();
@@ -279,4 +288,241 @@ async fn i01_a_version_that_is_used_again_after_a_rewind_is_a_new_state() {
         assert_eq!(heard, ["initial a", "update a"]);
         informer.shutdown().await;
     }
+}
+
+/// An object that was created again under its name and cannot be decoded.
+fn recreated(name: &str, version: &str) -> Undecodable {
+    Undecodable {
+        uid: Some("another".into()),
+        ..garbled(Some(name), version)
+    }
+}
+
+/// Checks that a handler heard this, that the cache has these names, and that these keys are known as
+/// unusable.
+#[track_caller]
+fn check(
+    (informer, heard): (SharedInformer<ConfigMap>, Vec<String>),
+    expected: &[&str],
+    cached: &[&str],
+    unusable: &[&str],
+) {
+    let stale = informer.status().stale;
+    let stale: Vec<&str> = stale.iter().map(|(key, _)| key.name()).collect();
+    assert_eq!(heard, expected);
+    assert_eq!(names(&informer), cached);
+    assert_eq!(stale, unusable);
+}
+
+/// The object that handlers know was certainly deleted; nothing was reported, and it stayed.
+#[tokio::test(start_paused = true)]
+async fn i03_an_object_recreated_and_undecodable_in_a_list_is_deleted() {
+    let relist = |events: Vec<ListEvent<ConfigMap>>| {
+        let mut list = vec![list_at("9"), listed("b", "2")];
+        list.extend(events);
+        vec![
+            Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
+            Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+            Answer::List(list),
+            Answer::Watch(vec![], End::Open),
+        ]
+    };
+    let expected = ["initial a", "initial b", "missed a"];
+    let played = play(relist(vec![ListEvent::Undecodable(recreated("a", "8"))])).await;
+    check(played, &expected, &["b"], &["a"]);
+    // Another item without a readable key keeps what is missing, not what is certain.
+    let played = play(relist(vec![
+        ListEvent::Undecodable(recreated("a", "8")),
+        ListEvent::Undecodable(garbled(None, "8")),
+    ]))
+    .await;
+    check(played, &expected, &["b"], &["a"]);
+    // Without the UID it may be the same object.
+    let played = play(relist(vec![ListEvent::Undecodable(garbled(Some("a"), "8"))])).await;
+    check(played, &["initial a", "initial b"], &["a", "b"], &["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn i03_an_object_recreated_and_undecodable_in_an_initial_stream_is_deleted() {
+    let answers = vec![
+        Answer::Watch(
+            vec![
+                WatchEvent::Added(object("a", "1")),
+                WatchEvent::Added(object("b", "2")),
+                initial_end("5"),
+            ],
+            End::Failed(status(410, "Expired")),
+        ),
+        Answer::Watch(
+            vec![
+                WatchEvent::Added(object("b", "2")),
+                WatchEvent::Undecodable {
+                    change: ObjectChange::Upserted,
+                    object: recreated("a", "8"),
+                },
+                initial_end("9"),
+            ],
+            End::Open,
+        ),
+    ];
+    let played = play_with(answers, |builder| builder.initial_state(InitialState::WatchList)).await;
+    check(played, &["initial a", "initial b", "missed a"], &["b"], &["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn i03_an_object_recreated_and_undecodable_in_a_watch_is_deleted() {
+    let watch = |events: Vec<WatchEvent<ConfigMap>>| {
+        vec![
+            Answer::List(vec![list_at("5"), listed("a", "1")]),
+            Answer::Watch(events, End::Open),
+        ]
+    };
+    let undecodable = |object| WatchEvent::Undecodable {
+        change: ObjectChange::Upserted,
+        object,
+    };
+    let played = play(watch(vec![undecodable(recreated("a", "8"))])).await;
+    check(played, &["initial a", "missed a"], &[], &["a"]);
+    // A good state of the new object is its addition; its deletion is no news to those who never heard of it.
+    let mut good = object("a", "9").as_ref().clone();
+    good.metadata.uid = Some("another".into());
+    let played = play(watch(vec![
+        undecodable(recreated("a", "8")),
+        WatchEvent::Modified(good.clone().into()),
+    ]))
+    .await;
+    check(played, &["initial a", "missed a", "add a"], &["a"], &[]);
+    let played = play(watch(vec![
+        undecodable(recreated("a", "8")),
+        WatchEvent::Deleted(good.into()),
+    ]))
+    .await;
+    check(played, &["initial a", "missed a"], &[], &[]);
+    // What is older than the cache says nothing of it.
+    let played = play(watch(vec![
+        WatchEvent::Modified(object("a", "7")),
+        undecodable(recreated("a", "6")),
+    ]))
+    .await;
+    check(played, &["initial a", "update a"], &["a"], &[]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn i03_an_object_recreated_whose_transform_fails_is_deleted() {
+    let refuse_others = |object: &mut ConfigMap| match object.metadata.uid.as_deref() {
+        Some("another") => Err("not this one".to_owned()),
+        _ => Ok(()),
+    };
+    let recreated = || {
+        let mut recreated = object("a", "8").as_ref().clone();
+        recreated.metadata.uid = Some("another".into());
+        Arc::new(recreated)
+    };
+    let by_watch = vec![
+        Answer::List(vec![list_at("5"), listed("a", "1")]),
+        Answer::Watch(vec![WatchEvent::Modified(recreated())], End::Open),
+    ];
+    let by_list = vec![
+        Answer::List(vec![list_at("5"), listed("a", "1")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![list_at("9"), ListEvent::Item(recreated())]),
+        Answer::Watch(vec![], End::Open),
+    ];
+    for answers in [by_watch, by_list] {
+        let played = play_with(answers, |builder| builder.try_transform(refuse_others)).await;
+        assert!(played.0.status().stale[0].1.contains("not this one"));
+        check(played, &["initial a", "missed a"], &[], &["a"]);
+    }
+}
+
+/// What was unusable and then deleted, or good again, before the state was complete is not part of it. The
+/// deletion was lost.
+#[tokio::test(start_paused = true)]
+async fn i03_within_one_initial_stream_the_last_word_on_a_key_counts() {
+    let first = || {
+        Answer::Watch(
+            vec![WatchEvent::Added(object("a", "1")), initial_end("5")],
+            End::Failed(status(410, "Expired")),
+        )
+    };
+    let second = |mut events: Vec<WatchEvent<ConfigMap>>| {
+        events.push(initial_end("9"));
+        vec![first(), Answer::Watch(events, End::Open)]
+    };
+    let stream = |events| {
+        play_with(second(events), |builder| {
+            builder.initial_state(InitialState::WatchList)
+        })
+    };
+    let deleted_good = WatchEvent::Deleted(object("a", "7"));
+    for deletion in [deleted_good, deleted(Some("a"), "7")] {
+        let played = stream(vec![upserted(Some("a"), "6"), deletion]).await;
+        check(played, &["initial a", "missed a"], &[], &[]);
+    }
+    let played = stream(vec![
+        upserted(Some("a"), "6"),
+        WatchEvent::Modified(object("a", "7")),
+    ])
+    .await;
+    check(played, &["initial a", "update a"], &["a"], &[]);
+    let played = stream(vec![
+        WatchEvent::Modified(object("a", "6")),
+        upserted(Some("a"), "7"),
+    ])
+    .await;
+    check(played, &["initial a"], &["a"], &["a"]);
+}
+
+/// The mark of a state that could not be used does not outlive its object, or the next good state, in one
+/// batch.
+#[tokio::test(start_paused = true)]
+async fn i16_within_one_batch_the_last_word_on_a_key_counts() {
+    let watch = |events: Vec<WatchEvent<ConfigMap>>| {
+        play(vec![
+            Answer::List(vec![list_at("5"), listed("a", "1")]),
+            Answer::Watch(events, End::Open),
+        ])
+    };
+    // `b` was never seen in a good state.
+    let played = watch(vec![
+        upserted(Some("b"), "6"),
+        WatchEvent::Deleted(object("b", "7")),
+    ])
+    .await;
+    check(played, &["initial a"], &["a"], &[]);
+    let played = watch(vec![upserted(Some("b"), "6"), deleted(Some("b"), "7")]).await;
+    check(played, &["initial a"], &["a"], &[]);
+    let played = watch(vec![
+        upserted(Some("b"), "6"),
+        WatchEvent::Modified(object("b", "7")),
+    ])
+    .await;
+    check(played, &["initial a", "add b"], &["a", "b"], &[]);
+    let played = watch(vec![
+        upserted(Some("a"), "6"),
+        WatchEvent::Deleted(object("a", "7")),
+    ])
+    .await;
+    check(played, &["initial a", "delete a"], &[], &[]);
+}
+
+/// What a rewind left over may be replaced by an older version, also by a list that could not be read in
+/// full.
+#[tokio::test(start_paused = true)]
+async fn i01_a_left_over_of_a_rewind_is_replaced_by_a_list_with_an_unreadable_key() {
+    let played = play(vec![
+        Answer::List(vec![list_at("20"), listed("a", "19")]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::Refuse(status(410, "Expired")),
+        Answer::List(vec![list_at("5"), ListEvent::Undecodable(garbled(None, "4"))]),
+        Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
+        Answer::List(vec![
+            list_at("7"),
+            listed("a", "6"),
+            ListEvent::Undecodable(garbled(None, "4")),
+        ]),
+        Answer::Watch(vec![], End::Open),
+    ])
+    .await;
+    check(played, &["initial a", "update a"], &["a"], &[]);
 }

@@ -1,17 +1,18 @@
 //! The changes of one batch, grouped by key.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
-use crate::delta::{Change, Delta, Deltas, Departed};
+use crate::delta::{Batch, Change, Delta, Deltas, Departed};
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
 /// The changes of one batch on their way to being grouped by key.
 pub(super) struct Grouped<K> {
-    pub(super) deltas: Vec<Deltas<K>>,
+    deltas: Vec<Deltas<K>>,
     places: HashMap<ObjectKey, usize>,
-    pub(super) versions: Vec<(Scope, ResourceVersion)>,
+    versions: BTreeMap<Scope, ResourceVersion>,
 }
 
 impl<K> Grouped<K> {
@@ -19,7 +20,7 @@ impl<K> Grouped<K> {
         Self {
             deltas: Vec::new(),
             places: HashMap::new(),
-            versions: Vec::new(),
+            versions: BTreeMap::new(),
         }
     }
 
@@ -61,11 +62,22 @@ impl<K> Grouped<K> {
     }
 
     pub(super) fn reach(&mut self, scope: Scope, version: ResourceVersion) {
-        match self.versions.iter_mut().find(|(known, _)| *known == scope) {
+        match self.versions.entry(scope) {
+            Entry::Vacant(place) => {
+                place.insert(version);
+            }
             // A stale change behind a newer one does not take back what was reached.
-            Some((_, reached)) if version.is_older_than(reached) => {}
-            Some((_, reached)) => *reached = version,
-            None => self.versions.push((scope, version)),
+            Entry::Occupied(reached) if version.is_older_than(reached.get()) => {}
+            Entry::Occupied(mut reached) => {
+                reached.insert(version);
+            }
+        }
+    }
+
+    pub(super) fn into_batch(self) -> Batch<K> {
+        Batch::Changes {
+            deltas: self.deltas,
+            versions: self.versions.into_iter().collect(),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The reflectors' end of the queue: takes each object in once, and waits while the queue is full.
+//! The reflectors' end of the queue: takes in what belongs to its scope, and waits while the queue is full.
 
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::{Closed, Entry, Queue};
-use crate::delta::intake::{Admitted, Intake};
+use super::{Apply, Closed, Entry, Queue};
+use crate::delta::intake::{Admission, Arrival, Identified, Intake, Transformer};
 use crate::delta::replace::{ReplaceAll, ReplaceBuilder};
 use crate::delta::{Delta, Departed, ResyncTicket};
 use crate::key::ObjectKey;
@@ -13,59 +13,70 @@ use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{ObjectChange, Undecodable};
+use crate::status::Reporter;
 use crate::sync::{Mutex, simulation};
 
 /// The reflector's end: one per scope.
 ///
-/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing.
+/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing. What has no
+/// name or belongs to another scope is not enqueued: a server that honours the request does not send it, and
+/// no list of this scope could delete it.
 pub struct DeltaSender<K> {
     pub(super) queue: Arc<Mutex<Queue<K>>>,
-    pub(super) scope: Scope,
-    pub(super) intake: Intake<K>,
+    pub(super) intake: Intake,
+    pub(super) transformer: Transformer<K>,
 }
 
 impl<K: Object> DeltaSender<K> {
     /// The scope this sender speaks for.
     pub fn scope(&self) -> &Scope {
-        &self.scope
+        self.intake.scope()
+    }
+
+    /// Keys of other scopes are reported here from now on.
+    pub(crate) fn report_to(&mut self, reporter: Reporter) {
+        self.intake.report_to(reporter);
     }
 
     /// An object was added.
     pub async fn added(&mut self, object: Arc<K>) -> Result<(), Closed> {
-        self.upsert(object, Delta::Added).await
+        self.changed(object, Delta::Added).await
     }
 
     /// An object was modified.
     pub async fn updated(&mut self, object: Arc<K>) -> Result<(), Closed> {
-        self.upsert(object, Delta::Updated).await
+        self.changed(object, Delta::Updated).await
     }
 
-    async fn upsert(&mut self, object: Arc<K>, delta: fn(Arc<K>) -> Delta<K>) -> Result<(), Closed> {
-        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
-            return Ok(());
-        };
-        let delta = object.map_or_else(Delta::Unusable, delta);
-        self.apply(key, version, delta).await
-    }
-
-    /// An object was deleted; this is its last state. It is transformed like any other, because handlers see it. If that
-    /// fails, the last state the cache had is told instead.
+    /// An object was deleted; this is its last state.
     pub async fn deleted(&mut self, object: Arc<K>) -> Result<(), Closed> {
-        let Some(Admitted { key, version, object }) = self.intake.admit(object) else {
-            return Ok(());
-        };
-        let departed = object.map_or(Departed::KeyOnly, Departed::Observed);
-        self.apply(key, version, Delta::Deleted(departed)).await
+        self.changed(object, |object| Delta::Deleted(Departed::Observed(object)))
+            .await
+    }
+
+    async fn changed(&mut self, object: Arc<K>, delta: fn(Arc<K>) -> Delta<K>) -> Result<(), Closed> {
+        match self.intake.identify(object) {
+            Identified::Known(Arrival { key, version, object }) => {
+                self.apply(key, version, delta(object)).await
+            }
+            Identified::Nameless | Identified::Elsewhere => Ok(()),
+        }
     }
 
     /// Something happened to an object that could not be decoded. Without a readable key nothing can be queued.
     pub async fn undecodable(&mut self, change: ObjectChange, object: Undecodable) -> Result<(), Closed> {
-        let Some(key) = object.key else { return Ok(()) };
+        let Some(key) = object.key.clone() else {
+            return Ok(());
+        };
+        if let Admission::Refused = self.intake.admit(&key) {
+            return Ok(());
+        }
+        let version = object.version.clone();
         let delta = match change {
-            ObjectChange::Upserted => Delta::Unusable(object.reason),
+            ObjectChange::Upserted => Delta::Unusable(object.into()),
             ObjectChange::Deleted => Delta::Deleted(Departed::KeyOnly),
         };
-        self.apply(key, object.version, delta).await
+        self.apply(key, version, delta).await
     }
 
     async fn apply(
@@ -74,18 +85,18 @@ impl<K: Object> DeltaSender<K> {
         version: Option<ResourceVersion>,
         delta: Delta<K>,
     ) -> Result<(), Closed> {
-        self.send(Entry::Apply {
-            scope: self.scope.clone(),
+        self.send(Entry::Apply(Apply {
+            scope: self.scope().clone(),
             key,
             version,
             delta,
-        })
+        }))
         .await
     }
 
     /// Starts collecting a whole state of this scope.
     pub fn begin_replace(&self) -> ReplaceBuilder<K> {
-        ReplaceBuilder::new(self.scope.clone(), self.intake.fork())
+        ReplaceBuilder::new(self.intake.fork(), self.transformer.clone())
     }
 
     /// Replaces everything in this scope.
@@ -96,13 +107,13 @@ impl<K: Object> DeltaSender<K> {
     /// Nothing changed in this scope up to this version.
     pub async fn bookmark(&self, version: ResourceVersion) -> Result<(), Closed> {
         self.send(Entry::Bookmark {
-            scope: self.scope.clone(),
+            scope: self.scope().clone(),
             version,
         })
         .await
     }
 
-    /// Asks for every object to be told again.
+    /// Requests a resync: every object is delivered again to these handlers.
     pub async fn sync_all(&self, ticket: ResyncTicket) -> Result<(), Closed> {
         self.send(Entry::SyncAll(ticket)).await
     }
@@ -140,8 +151,8 @@ where
         self.queue.lock().senders += 1;
         Self {
             queue: self.queue.clone(),
-            scope: self.scope.clone(),
             intake: self.intake.fork(),
+            transformer: self.transformer.clone(),
         }
     }
 }

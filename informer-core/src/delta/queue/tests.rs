@@ -197,12 +197,12 @@ impl Run {
                 let mut keys = Vec::new();
                 for name in names {
                     let key = key(scope, name);
-                    state.upsert(object(&key, next));
+                    once(state.upsert(object(&key, next))).expect("nothing to wait for without a transform");
                     if !keys.contains(&key) {
                         keys.push(key);
                     }
                 }
-                let state = state.finish(version(next), Rewind::No);
+                let state = once(state.finish(version(next), Rewind::No)).expect("nothing to wait for");
                 let waits =
                     |sent: &Sent| matches!(sent, Sent::Replace { scope: queued, .. } if *queued == scope);
                 let waits = self.log.iter().any(waits);

@@ -37,6 +37,9 @@ pub(in crate::store) struct IndexData<K, V> {
     postings: Postings<K, V>,
     /// The objects the function failed for: they have no values, whatever the function says later.
     failed: Tree<Packed, ()>,
+    /// How many values an object has, for those that have more than one. With it an update that changes no
+    /// value, as most do, is recognised without calling the function for the old state too.
+    several: Tree<Packed, usize>,
 }
 
 impl<K, V> Clone for IndexData<K, V> {
@@ -45,6 +48,7 @@ impl<K, V> Clone for IndexData<K, V> {
             source: self.source.clone(),
             postings: self.postings.clone(),
             failed: self.failed.clone(),
+            several: self.several.clone(),
         }
     }
 }
@@ -55,6 +59,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
             source: source.clone(),
             postings: Tree::default(),
             failed: Tree::default(),
+            several: Tree::default(),
         };
         data.rebuild(objects);
         data
@@ -89,6 +94,22 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
                 self.failed.insert(key, ());
                 Vec::new()
             }
+        }
+    }
+
+    /// Whether the index has the object under exactly these values, at least one.
+    fn has_exactly(&self, key: KeyRef<'_>, values: &[V]) -> bool {
+        let is_in = |value: &V| self.set(value).is_some_and(|set| set.get(key).is_some());
+        !values.is_empty()
+            && values.len() == self.several.get(key).copied().unwrap_or(1)
+            && values.iter().all(is_in)
+    }
+
+    fn note_count(&mut self, key: KeyRef<'_>, count: usize) {
+        if count > 1 {
+            self.several.insert(key, count);
+        } else if !self.several.is_empty() {
+            self.several.remove(key);
         }
     }
 
@@ -178,11 +199,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
     }
 
     fn apply(&mut self, key: KeyRef<'_>, old: Option<&Slot<K>>, new: Option<&Slot<K>>) {
-        let before = match old {
-            _ if mutant::is("I6") => Ok(Vec::new()),
-            Some(old) if self.failed.get(key).is_none() => self.source.values(&old.peek()),
-            _ => Ok(Vec::new()),
-        };
+        let had_values = old.is_some() && self.failed.get(key).is_none();
         let after = match new {
             Some(new) => self.values(key, &new.peek()),
             None => {
@@ -190,15 +207,23 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
                 Vec::new()
             }
         };
-        let is_known = match before {
-            Ok(before) => before
-                .iter()
-                .filter(|value| after.binary_search(value).is_err())
-                .all(|value| self.take(value, key).is_some()),
-            Err(_) => false,
-        };
-        if !is_known {
-            self.purge(key);
+        if !(had_values && self.has_exactly(key, &after)) {
+            let before = match old {
+                _ if mutant::is("I6") => Ok(Vec::new()),
+                Some(old) if had_values => self.source.values(&old.peek()),
+                _ => Ok(Vec::new()),
+            };
+            let is_known = match before {
+                Ok(before) => before
+                    .iter()
+                    .filter(|value| after.binary_search(value).is_err())
+                    .all(|value| self.take(value, key).is_some()),
+                Err(_) => false,
+            };
+            if !is_known {
+                self.purge(key);
+            }
+            self.note_count(key, after.len());
         }
         if let Some(slot) = new {
             for value in &after {
@@ -218,9 +243,11 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
 
     fn rebuild(&mut self, objects: &Objects<K>) {
         self.failed = Tree::default();
+        self.several = Tree::default();
         let mut entries = Vec::with_capacity(objects.len());
         for (key, slot) in objects.iter() {
             let values = self.values(key, &slot.peek());
+            self.note_count(key, values.len());
             entries.extend(values.into_iter().map(|value| (value, key, slot)));
         }
         // Stable: the objects of one value stay in the order of their keys.

@@ -1,6 +1,6 @@
 //! Secondary indexes: exact through every change, and unharmed by functions that fail.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 use crate::store::{self, Index, IndexDefinition, IndexError};
@@ -129,6 +129,70 @@ fn a_name_is_given_once_and_a_definition_is_shared() {
         indexer.index(&CLOSURE).unwrap_err(),
         IndexError::NameTaken("closure".to_owned())
     );
+}
+
+/// Two definitions of one name and type: the second one was answered from the first.
+#[test]
+fn another_definition_of_the_same_name_is_refused() {
+    // The same function on purpose: definitions are told apart by where they are made, not by what they call.
+    static SAME_NAME: IndexDefinition<ConfigMap, String> = IndexDefinition::new("value", values_of);
+    let (_writer, indexer) = store::new();
+    indexer.index(&BY_VALUE).unwrap();
+    let taken = IndexError::NameTaken("value".to_owned());
+    assert_eq!(indexer.index(&SAME_NAME).unwrap_err(), taken);
+    assert_eq!(
+        indexer.index(&SAME_NAME).unwrap_err(),
+        taken,
+        "not even the second time"
+    );
+}
+
+#[test]
+fn copies_of_one_definition_are_one_definition() {
+    const BY_CONST: IndexDefinition<ConfigMap, String> = IndexDefinition::new("const", values_of);
+    fn made() -> IndexDefinition<ConfigMap, String> {
+        IndexDefinition::new("made", values_of)
+    }
+    let (_writer, indexer) = store::new();
+    let copy = BY_VALUE;
+    for definition in [&BY_VALUE, &copy, &BY_CONST, &{ BY_CONST }, &made(), &made()] {
+        indexer.index(definition).unwrap();
+    }
+    assert_eq!(indexer.index_status().len(), 3);
+}
+
+/// It ran for the old state too, at every update.
+#[test]
+fn a_function_runs_once_for_an_update_that_keeps_the_values() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let (mut writer, indexer) = store::new();
+    let counted = |object: &ConfigMap| {
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        values_of(object)
+    };
+    let index = indexer.add_index("counted", counted).unwrap();
+    let mut check_calls = |objects: &[(&str, &[&str])], calls: usize, expected: &[&str]| {
+        let before = CALLS.load(Ordering::SeqCst);
+        put(&mut writer, objects);
+        assert_eq!(CALLS.load(Ordering::SeqCst) - before, calls, "{objects:?}");
+        check(&index, expected);
+    };
+    check_calls(
+        &[("ns/a", &["x"]), ("ns/b", &["x", "y"])],
+        2,
+        &["x: ns/a ns/b", "y: ns/b"],
+    );
+    check_calls(
+        &[("ns/a", &["x"]), ("ns/b", &["x", "y"])],
+        2,
+        &["x: ns/a ns/b", "y: ns/b"],
+    );
+    check_calls(&[("ns/a", &["x", "y"])], 2, &["x: ns/a ns/b", "y: ns/a ns/b"]);
+    check_calls(&[("ns/a", &["x", "y"])], 1, &["x: ns/a ns/b", "y: ns/a ns/b"]);
+    // Fewer values, all of which it had: the one it lost is known from the old state only.
+    check_calls(&[("ns/b", &["y"])], 2, &["x: ns/a", "y: ns/a ns/b"]);
+    check_calls(&[("ns/b", &["y"])], 1, &["x: ns/a", "y: ns/a ns/b"]);
+    check_calls(&[("ns/b", &[])], 2, &["x: ns/a", "y: ns/a"]);
 }
 
 #[test]

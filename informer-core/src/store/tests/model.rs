@@ -47,6 +47,7 @@ fn replace() -> impl Strategy<Value = Step> {
         3 => Just(Missing::Remove),
         1 => Just(Missing::Keep),
         1 => prop::collection::hash_set(name().prop_map(|name| key(&name)), 0..20).prop_map(Missing::RemoveExcept),
+        1 => prop::collection::hash_set(name().prop_map(|name| key(&name)), 0..20).prop_map(Missing::KeepExcept),
     ];
     (scope(), prop::collection::vec((name(), 0..4u64), 0..120), missing).prop_map(
         |(scope, mut items, missing)| {
@@ -88,6 +89,7 @@ impl Model {
             Missing::Remove => false,
             Missing::RemoveExcept(kept) => kept.contains(key),
             Missing::Keep => true,
+            Missing::KeepExcept(removed) => !removed.contains(key),
         };
         self.objects.retain(|key, _| stays(key));
         self.stale.retain(|key| stays(key) && !listed.contains(key));

@@ -24,6 +24,25 @@ fn a_snapshot_that_is_read_is_not_reaped_until_its_reader_is_done() {
     assert!(first.upgrade().is_none());
 }
 
+/// What decides where it is dropped: the last commit may have been a small one.
+#[test]
+fn a_retired_snapshot_says_by_how_many_changes_it_differs() {
+    let (mut writer, indexer) = store::new();
+    put(&mut writer, &[("ns/a", &[])]);
+    drop(writer.reap());
+    put(&mut writer, &[("ns/a", &[])]);
+    assert_eq!(writer.reap().changes(), 1);
+    let held = indexer.snapshot();
+    for round in 0..50 {
+        put(&mut writer, &[("ns/a", &[]), (&format!("ns/{round}"), &[])]);
+        drop(writer.reap());
+    }
+    drop(held);
+    put(&mut writer, &[("ns/a", &[])]);
+    let retired = writer.reap();
+    assert_eq!((retired.len(), retired.changes()), (2, 101 + 1));
+}
+
 #[test]
 fn a_view_of_an_index_counts_as_a_reader() {
     let (mut writer, indexer) = store::new();

@@ -181,3 +181,21 @@ fn a_list_clears_the_stale_marks_of_what_it_has_and_of_what_is_gone() {
     );
     check(Missing::Keep, &["ns/broken", "ns/gone", "other/x"]);
 }
+
+/// An object of the same name that could not be decoded took its place: what was stored is removed, nothing
+/// else is.
+#[test]
+fn what_is_kept_can_be_removed_by_name() {
+    let (mut writer, indexer) = store::new();
+    let all = &[("ns/a", 1), ("ns/b", 2), ("ns/c", 3)];
+    drop(replace(&mut writer, &Scope::All, all, Missing::Remove));
+    let recreated = HashSet::from([key("ns/b"), key("ns/unknown")]);
+    let second = replace(
+        &mut writer,
+        &Scope::All,
+        &[("ns/a", 1)],
+        Missing::KeepExcept(recreated),
+    );
+    check(&second, &["ns/b"], &["ns/a: Unchanged"]);
+    assert_eq!(contents(&indexer), ["ns/a@1", "ns/c@3"]);
+}

@@ -1,0 +1,244 @@
+//! Runs work that may block or take long on threads of its own, away from async workers and from handlers.
+//!
+//! Decoding, transforms and commits never wait behind handlers or other users of tokio's blocking pool,
+//! because they do not share it. The pool here starts a thread whenever a job finds none that waits, up to
+//! [`LIMIT`], so a job that blocks (a transform that does, say) delays its own informer only. Threads that
+//! find no work for [`IDLE`] end.
+//!
+//! The crate `blocking` was considered: in its version 1.7.0 idle threads never end, and a small pool over a
+//! channel of tokio's needs no further dependency.
+//!
+//! # The paused clock of tests
+//!
+//! A paused clock moves on as soon as its runtime has nothing to do, and it knows of the jobs of tokio's own
+//! pool only. So while a job of a current-thread runtime is out (no other has a paused clock), one task on
+//! tokio's pool waits for it, which keeps the clock where it is. There is at most one such task per runtime,
+//! however many jobs come and go: they cannot pile up while handlers occupy the whole pool.
+
+use std::any::Any;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::{Handle, Id, RuntimeFlavor};
+use tokio::sync::oneshot;
+
+/// The most threads there are at one time. Past it, jobs wait for one another.
+const LIMIT: usize = 512;
+
+/// How long a thread waits for work before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Work on its way to its result. Dropped, it lets the work go on, and the result is dropped where it is
+/// made.
+#[must_use = "the work is done in any case; its result is in here"]
+pub(crate) struct Job<T>(oneshot::Receiver<Result<T, Box<dyn Any + Send>>>);
+
+impl<T> Job<T> {
+    /// Waits for the result. A panic of the work goes on here.
+    pub(crate) async fn done(&mut self) -> T {
+        let _still = Held::by_current_runtime();
+        match (&mut self.0).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => unreachable!("every job is run, and a job that is run answers once"),
+        }
+    }
+}
+
+/// Starts work on a thread of the pool, with the tokio runtime of the caller at hand.
+pub(crate) fn start<T, F>(work: F) -> Job<T>
+where
+    T: Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+{
+    let (answer, result) = oneshot::channel();
+    let runtime = Handle::try_current().ok();
+    POOL.submit(Box::new(move || {
+        // User code that looks for its runtime finds it, as it would on tokio's own threads.
+        let _entered = runtime.as_ref().map(Handle::enter);
+        // What nobody waits for any more is dropped on this thread.
+        let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
+    }));
+    Job(result)
+}
+
+/// Does work on a thread of the pool, and waits for it.
+pub(crate) async fn run<T, F>(work: F) -> T
+where
+    T: Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+{
+    start(work).done().await
+}
+
+type Task = Box<dyn FnOnce() + Send>;
+
+static POOL: Pool = Pool {
+    state: Mutex::new(State {
+        tasks: VecDeque::new(),
+        waiting: 0,
+        threads: 0,
+    }),
+    arrived: Condvar::new(),
+};
+
+struct Pool {
+    state: Mutex<State>,
+    arrived: Condvar,
+}
+
+struct State {
+    tasks: VecDeque<Task>,
+    /// Threads that will look for a task: those that wait, and those that are being started.
+    waiting: usize,
+    threads: usize,
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn submit(&'static self, task: Task) {
+        let mut state = self.lock();
+        state.tasks.push_back(task);
+        // Each waiting thread takes one task. One more task than those needs one more thread.
+        if state.tasks.len() <= state.waiting || state.threads >= LIMIT {
+            self.arrived.notify_one();
+            return;
+        }
+        state.waiting += 1;
+        state.threads += 1;
+        drop(state);
+        let started = std::thread::Builder::new()
+            .name("informer-offload".to_owned())
+            .spawn(|| self.serve());
+        if started.is_err() {
+            self.not_started();
+        }
+    }
+
+    /// The system has no thread to give. Those that exist do the work; without one it is done here, because
+    /// late is better than never.
+    fn not_started(&self) {
+        let mut state = self.lock();
+        state.waiting -= 1;
+        state.threads -= 1;
+        let task = match state.threads {
+            0 => state.tasks.pop_front(),
+            _ => None,
+        };
+        drop(state);
+        self.arrived.notify_one();
+        if let Some(task) = task {
+            task();
+        }
+    }
+
+    fn serve(&self) {
+        let mut state = self.lock();
+        loop {
+            state.waiting -= 1;
+            while let Some(task) = state.tasks.pop_front() {
+                drop(state);
+                task();
+                state = self.lock();
+            }
+            state.waiting += 1;
+            let (woken, timeout) = self
+                .arrived
+                .wait_timeout_while(state, IDLE, |state| state.tasks.is_empty())
+                .unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if timeout.timed_out() && state.tasks.is_empty() {
+                state.waiting -= 1;
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+}
+
+/// How many waits hold the clock of each current-thread runtime. An entry exists exactly while its task on
+/// tokio's pool does.
+static HOLDS: Mutex<Option<HashMap<Id, usize>>> = Mutex::new(None);
+static RELEASED: Condvar = Condvar::new();
+
+fn holds() -> MutexGuard<'static, Option<HashMap<Id, usize>>> {
+    HOLDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a paused clock from moving on, as a job on tokio's own pool would.
+struct Held(Id);
+
+impl Held {
+    fn by_current_runtime() -> Option<Self> {
+        let runtime = Handle::try_current().ok()?;
+        if runtime.runtime_flavor() != RuntimeFlavor::CurrentThread {
+            return None;
+        }
+        let held = Self(runtime.id());
+        let waiting = match holds().get_or_insert_default().entry(held.0) {
+            Entry::Occupied(mut holders) => {
+                *holders.get_mut() += 1;
+                None
+            }
+            Entry::Vacant(place) => {
+                place.insert(1);
+                Some(ClockTask { id: held.0 })
+            }
+        };
+        // Not under the lock: a runtime that shuts down drops the task at once, and that takes the lock.
+        if let Some(waiting) = waiting {
+            drop(runtime.spawn_blocking(move || waiting.run()));
+        }
+        Some(held)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(holders) = holds().as_mut().and_then(|holds| holds.get_mut(&self.0)) {
+            *holders -= 1;
+        }
+        RELEASED.notify_all();
+    }
+}
+
+/// The task on tokio's pool that holds the clock of one runtime. Its entry ends with it, also if it is
+/// dropped without being run.
+struct ClockTask {
+    id: Id,
+}
+
+impl ClockTask {
+    fn run(self) {
+        let is_held = |holds: &mut Option<HashMap<Id, usize>>| {
+            let holders = holds.as_ref().and_then(|holds| holds.get(&self.id));
+            holders.is_some_and(|holders| *holders > 0)
+        };
+        let mut holds = RELEASED
+            .wait_while(holds(), is_held)
+            .unwrap_or_else(PoisonError::into_inner);
+        // Under the same lock: a wait that begins from now on finds no entry, and gets a task of its own.
+        if let Some(holds) = holds.as_mut() {
+            holds.remove(&self.id);
+        }
+        drop(holds);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for ClockTask {
+    fn drop(&mut self) {
+        if let Some(holds) = holds().as_mut() {
+            holds.remove(&self.id);
+        }
+    }
+}
+
+#[cfg(all(test, not(feature = "__model")))]
+mod tests;
