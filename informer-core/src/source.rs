@@ -28,6 +28,7 @@ mod list_body;
 mod list_options;
 mod list_pace;
 mod managed_fields;
+mod recovery;
 mod request;
 mod sketch;
 mod splitter;
@@ -46,6 +47,7 @@ pub(crate) use kube_source::check_namespace;
 pub use kube_source::{KubeSource, KubeSourceError, KubeSourceOptions};
 pub use list_options::{ListOptions, ListOptionsError};
 pub use managed_fields::ManagedFields;
+pub use recovery::Recovery;
 pub(crate) use request::DecodesGzip;
 
 /// Lists and watches one kind in one scope (all namespaces, or one).
