@@ -200,9 +200,23 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Sets how the reflector asks, waits and gives up, all at once.
-    pub fn reflector(mut self, config: ReflectorConfig) -> Self {
-        self.reflector = config;
+    /// Changes how the reflector asks, waits and gives up. `edit` receives the current settings, so everything it leaves
+    /// alone stays as it is:
+    ///
+    /// ```no_run
+    /// # use informer_core::SharedInformer;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # fn example(client: kube::Client) {
+    /// use std::time::Duration;
+    ///
+    /// let builder = SharedInformer::<Pod>::builder(client).page_size(100).reflector(|mut config| {
+    ///     config.backoff.cap = Duration::from_secs(10);
+    ///     config
+    /// });
+    /// # }
+    /// ```
+    pub fn reflector(mut self, edit: impl FnOnce(ReflectorConfig) -> ReflectorConfig) -> Self {
+        self.reflector = edit(self.reflector);
         self
     }
 
@@ -287,9 +301,17 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Sets how requests are made and bodies read, all at once. Namespaces are chosen by [`namespaces`](Self::namespaces).
-    pub fn source_options(mut self, options: KubeSourceOptions<K>) -> Self {
-        self.options = options;
+    /// How long the server may take until it begins to answer a request. Default 30 s. See
+    /// [`KubeSourceOptions::answer_deadline`].
+    pub fn answer_deadline(mut self, time: Duration) -> Self {
+        self.options.answer_deadline = time;
+        self
+    }
+
+    /// Changes how requests are made and bodies read. `edit` receives the current options, selectors included, so
+    /// everything it leaves alone stays as it is. Namespaces are chosen by [`namespaces`](Self::namespaces).
+    pub fn source_options(mut self, edit: impl FnOnce(KubeSourceOptions<K>) -> KubeSourceOptions<K>) -> Self {
+        self.options = edit(self.options);
         self
     }
 
