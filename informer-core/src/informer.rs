@@ -4,8 +4,10 @@ mod builder;
 mod erased;
 mod error;
 mod lifecycle;
+mod pending;
 mod resync;
 mod status;
+mod wait;
 
 use std::fmt;
 use std::future::Future;
@@ -28,9 +30,12 @@ use crate::sync::{Latch, Mutex};
 
 pub use builder::{Namespaces, SharedInformerBuilder, TransformAny};
 pub use erased::DynInformer;
-pub(crate) use erased::{HandlerHope, SyncState};
-pub use error::{AddHandlerError, BuildError, NotSynced, ShutdownTimeout, StartError, WaitError};
+pub(crate) use erased::{CacheHope, HandlerHope, SyncState};
+pub use error::{
+    AddHandlerError, BuildError, NeverShown, NotSynced, ShutdownTimeout, StartError, WaitError, WaitForError,
+};
 use lifecycle::Life;
+pub use pending::PendingScopes;
 pub use status::{InformerStatus, StatusWatch};
 
 /// A local, indexed, always-current copy of the objects of one kind, and the events of its changes.
@@ -268,8 +273,9 @@ impl<K: Object> SharedInformer<K> {
 
     /// Waits until the whole initial state is in the cache. Any number of tasks may wait.
     ///
-    /// It waits for as long as it takes, also while the server refuses: [`synced_within`](Self::synced_within) gives up with the
-    /// reason.
+    /// It has no time limit: it goes on waiting while the server refuses or cannot be reached, and returns an error only
+    /// when the informer stops. Use [`synced_within`](Self::synced_within), or a factory's `wait_for_sync`, to get the
+    /// reason why an informer does not sync.
     pub async fn synced(&self) -> Result<(), NotSynced> {
         tokio::select! {
             biased;
@@ -281,7 +287,10 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Waits until the whole initial state is in the cache, or gives up with the state the informer is in.
+    /// Waits until the whole initial state is in the cache, for at most `time`.
+    ///
+    /// # Errors
+    /// [`NotSynced`] names every scope that is not in sync with its state and, if one of its requests failed, the error.
     pub async fn synced_within(&self, time: Duration) -> Result<(), NotSynced> {
         match tokio::time::timeout(time, self.synced()).await {
             Ok(outcome) => outcome,
@@ -292,7 +301,7 @@ impl<K: Object> SharedInformer<K> {
     fn not_synced(&self) -> NotSynced {
         NotSynced {
             resource: self.shared.board.resource().to_owned(),
-            state: Box::new(self.shared.board.worst()),
+            pending: PendingScopes::new(self.shared.board.pending()),
         }
     }
 

@@ -45,8 +45,9 @@ pub use handler::{
     Origin, Overflow, UpdateCause,
 };
 pub use informer::{
-    AddHandlerError, BuildError, DynInformer, InformerStatus, Namespaces, NotSynced, SharedInformer,
-    SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, TransformAny, WaitError,
+    AddHandlerError, BuildError, DynInformer, InformerStatus, Namespaces, NeverShown, NotSynced,
+    PendingScopes, SharedInformer, SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch,
+    TransformAny, WaitError, WaitForError,
 };
 pub use key::{ObjectKey, ParseKeyError};
 pub use object::{AnyObject, Object, Projected};

@@ -211,10 +211,10 @@ impl SharedInformerFactory {
         self.inner.registry.wait_for_sync(self.inner.limits).await
     }
 
-    /// Like [`wait_for_sync`](Self::wait_for_sync), giving up after a time with what every missing informer was doing.
+    /// Like [`wait_for_sync`](Self::wait_for_sync), with a time limit for the whole wait in place of the others: while an
+    /// informer is refused or cannot reach the server, this goes on waiting until `time` has passed.
     pub async fn wait_for_sync_within(&self, time: Duration) -> Result<(), SyncError> {
-        let limits = self.inner.limits.total(time);
-        self.inner.registry.wait_for_sync(limits).await
+        self.inner.registry.wait_for_sync(WaitLimits::within(time)).await
     }
 
     /// The way to being in sync, to be shown to somebody who waits.

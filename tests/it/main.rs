@@ -14,6 +14,7 @@ mod bugs;
 mod contract;
 mod factory;
 mod factory_dynamic;
+mod factory_gives_up;
 mod factory_kinds;
 mod factory_sync;
 mod fifo;

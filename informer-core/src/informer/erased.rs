@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::{
     AddHandlerError, InformerStatus, NotSynced, SharedInformer, ShutdownTimeout, StartError, StatusWatch,
@@ -21,7 +21,8 @@ use crate::object::{AnyObject, Object};
 use crate::processor::{HandlerState, Registration};
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
-use crate::status::State;
+use crate::status::{Pending, State};
+use crate::store::Freshness;
 
 /// A [`SharedInformer`] whose kind is known at run time only.
 ///
@@ -194,11 +195,15 @@ pub(crate) enum SyncState {
     /// The cache is complete; these handlers have not heard all of it.
     Handlers { names: Vec<String>, hope: HandlerHope },
     /// The cache is not complete.
-    Cache {
-        state: State,
-        /// Since when the server has refused one of its scopes.
-        refused_since: Option<Instant>,
-    },
+    Cache { hope: CacheHope, scopes: Vec<Pending> },
+}
+
+/// Whether a cache that is not complete may still become so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheHope {
+    Open,
+    /// The informer has stopped.
+    Lost,
 }
 
 /// Whether handlers that have not heard everything still may.
@@ -333,14 +338,24 @@ impl<K: Object> Erased for SharedInformer<K> {
         Box::pin(self.shutdown_timeout(time))
     }
 
+    fn was_started(&self) -> bool {
+        self.shared.indexer.freshness() != Freshness::NotStarted
+    }
+
     fn sync_state(&self) -> SyncState {
         if !self.has_synced() {
-            // A token that was just cancelled may not have been noticed by the tasks yet.
-            let (state, refused_since) = match self.is_stopped() {
-                true => (State::Stopped, None),
-                false => self.shared.board.worst_and_refused(),
+            let mut scopes = self.shared.board.pending();
+            let hope = match self.is_stopped() {
+                true => CacheHope::Lost,
+                false => CacheHope::Open,
             };
-            return SyncState::Cache { state, refused_since };
+            if hope == CacheHope::Lost {
+                // A token that was just cancelled may not have been noticed by the tasks yet.
+                for scope in &mut scopes {
+                    scope.state = State::Stopped;
+                }
+            }
+            return SyncState::Cache { hope, scopes };
         }
         let missing = self.shared.processor.missing();
         if missing.is_empty() {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::PendingScopes;
+use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::source::KubeSourceError;
-use crate::status::State;
 use crate::store::IndexError;
 
 /// Why an informer cannot be made.
@@ -64,14 +65,14 @@ pub enum AddHandlerError {
 }
 
 /// Why an informer is not in sync.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{resource} are not in sync: {state}")]
+#[derive(Clone, thiserror::Error)]
+#[error("{resource} are not in sync: {pending}")]
 #[non_exhaustive]
 pub struct NotSynced {
     /// The resource.
     pub resource: String,
-    /// What the informer was doing when the wait ended.
-    pub state: Box<State>,
+    /// The scopes that were not in sync when the wait ended, and why.
+    pub pending: PendingScopes,
 }
 
 /// Why a wait for a version ended.
