@@ -21,11 +21,12 @@ use tokio_util::task::TaskTracker;
 
 use crate::handler::{AsyncEventHandler, EventHandler, HandlerOptions};
 use crate::object::Object;
-use crate::processor::{EventStream, Processor, Registration, Served, run_async, run_blocking};
+use crate::processor::{EventStream, Processor, Registration, Served, Unstarted, run_async, run_blocking};
 use crate::resource_version::ResourceVersion;
+use crate::selector::Selector;
 use crate::source::ListWatch;
 use crate::status::Board;
-use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer, Progress};
+use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex};
 
 pub use builder::{Namespaces, SharedInformerBuilder, TransformAny};
@@ -81,6 +82,8 @@ struct Shared<K: Object> {
     /// Set when no task is left.
     stopped: Latch,
     commits: watch::Sender<u64>,
+    /// The label selector of every request.
+    selector: Selector,
     /// For handlers and streams that bring no options.
     handler_defaults: HandlerOptions,
     life: Mutex<Life<K>>,
@@ -309,53 +312,6 @@ impl<K: Object> SharedInformer<K> {
     /// (its [`status`](Self::status) has one for each).
     pub fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
         self.shared.indexer.resource_version()
-    }
-
-    /// Waits until the cache holds everything up to a version, such as one a write returned. Afterwards no read shows anything
-    /// older.
-    ///
-    /// Over several namespaces it waits for all of them. Versions that are not numbers can only be waited for if the
-    /// cache is at that very version: otherwise the answer is [`WaitError::NotComparable`].
-    pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
-        let mut commits = self.shared.commits.subscribe();
-        loop {
-            commits.borrow_and_update();
-            match self.shared.indexer.versions().is_at_least(version) {
-                Progress::Reached => return Ok(()),
-                Progress::Unknown => {
-                    return Err(WaitError::NotComparable {
-                        version: version.clone(),
-                    });
-                }
-                Progress::Behind if crate::mutant::is("I13") => return Ok(()),
-                Progress::Behind => {}
-            }
-            tokio::select! {
-                changed = commits.changed() => changed.map_err(|_| WaitError::Stopped)?,
-                () = self.shared.stopped.wait() => {
-                    // The last commit may have brought it.
-                    return match self.shared.indexer.versions().is_at_least(version) {
-                        Progress::Reached => Ok(()),
-                        _ => Err(WaitError::Stopped),
-                    };
-                }
-            }
-        }
-    }
-
-    /// Like [`wait_until`](Self::wait_until), giving up after a time.
-    pub async fn wait_until_within(
-        &self,
-        version: &ResourceVersion,
-        time: Duration,
-    ) -> Result<(), WaitError> {
-        match tokio::time::timeout(time, self.wait_until(version)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(WaitError::Timeout {
-                version: version.clone(),
-                after: time,
-            }),
-        }
     }
 
     /// How many handlers and streams are kept in memory, removed ones included. For the workspace's tests.

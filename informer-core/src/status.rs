@@ -332,6 +332,11 @@ impl Board {
         self.scopes.lock().clone()
     }
 
+    /// Whether an object of this key belongs to one of the scopes.
+    pub(crate) fn covers(&self, key: &ObjectKey) -> bool {
+        self.scopes.lock().iter().any(|scope| scope.scope.contains(key))
+    }
+
     pub(crate) fn set_transform_failures(&self, failures: u64) {
         self.transform_failures.store(failures, Ordering::Relaxed);
     }

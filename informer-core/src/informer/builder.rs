@@ -22,9 +22,10 @@ use crate::object::{AnyObject, Object};
 use crate::processor::Processor;
 use crate::reflector::{InitialState, Reflector, ReflectorConfig, Relist};
 use crate::scope::Scope;
+use crate::selector::Selector;
 use crate::source::{
-    self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
-    SourceError,
+    self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListOptionsError, ListWatch,
+    ManagedFields, SourceError,
 };
 use crate::status::{Board, Reporter, WatchErrorHandler};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
@@ -337,12 +338,24 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
+    /// The label selector of every request. Custom sources select as they like.
+    fn selector(&self) -> Result<Selector, BuildError> {
+        match (&self.origin, &self.options.list_options.labels) {
+            (Origin::Client(_), Some(labels)) => {
+                let parsed = labels.parse().map_err(ListOptionsError::from);
+                Ok(parsed.map_err(KubeSourceError::from)?)
+            }
+            _ => Ok(Selector::everything()),
+        }
+    }
+
     /// Makes the informer. Nothing is asked of the server yet.
     pub fn build(self) -> Result<SharedInformer<K>, BuildError> {
         if self.reflector.page_size == Some(0) {
             return Err(BuildError::ZeroPageSize);
         }
         let sources = sources(&self.origin, &self.namespaces, &self.options)?;
+        let selector = self.selector()?;
         let first = sources.first().ok_or(BuildError::NoSource)?;
         let resource = first.resource().to_owned();
         let scopes: Vec<Scope> = sources
@@ -405,6 +418,7 @@ impl<K: Object> SharedInformerBuilder<K> {
                 synced,
                 stopped: Latch::new(),
                 commits,
+                selector,
                 handler_defaults: self.handler_defaults,
                 life: Mutex::new(Life::Created(Box::new(parts))),
                 token: self.token,

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use super::{
     AddHandlerError, InformerStatus, NotSynced, SharedInformer, ShutdownTimeout, StartError, StatusWatch,
-    WaitError,
+    WaitError, WaitForError,
 };
 use crate::handler::{Event, HandlerOptions};
 use crate::key::ObjectKey;
@@ -112,6 +112,40 @@ impl DynInformer {
     /// See [`SharedInformer::wait_until`].
     pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
         self.0.wait_until(version).await
+    }
+
+    /// See [`SharedInformer::wait_until_within`].
+    pub async fn wait_until_within(
+        &self,
+        version: &ResourceVersion,
+        time: Duration,
+    ) -> Result<(), WaitError> {
+        self.0.wait_until_within(version, time).await
+    }
+
+    /// See [`SharedInformer::wait_for`].
+    pub async fn wait_for(&self, object: &dyn AnyObject) -> Result<(), WaitForError> {
+        self.0.wait_for(object.metadata()).await
+    }
+
+    /// See [`SharedInformer::wait_for_within`].
+    pub async fn wait_for_within(&self, object: &dyn AnyObject, time: Duration) -> Result<(), WaitForError> {
+        self.0.wait_for_within(object.metadata(), time).await
+    }
+
+    /// See [`SharedInformer::wait_for_deletion`].
+    pub async fn wait_for_deletion(&self, key: &ObjectKey, uid: &str) -> Result<(), WaitForError> {
+        self.0.wait_for_deletion(key, uid).await
+    }
+
+    /// See [`SharedInformer::wait_for_deletion_within`].
+    pub async fn wait_for_deletion_within(
+        &self,
+        key: &ObjectKey,
+        uid: &str,
+        time: Duration,
+    ) -> Result<(), WaitForError> {
+        self.0.wait_for_deletion_within(key, uid, time).await
     }
 
     /// The events as a stream, for async code: see [`SharedInformer::events`].
@@ -232,6 +266,28 @@ trait Erased: Any + Send + Sync {
     fn synced(&self) -> BoxFuture<'_, Result<(), NotSynced>>;
     fn synced_within(&self, time: Duration) -> BoxFuture<'_, Result<(), NotSynced>>;
     fn wait_until<'a>(&'a self, version: &'a ResourceVersion) -> BoxFuture<'a, Result<(), WaitError>>;
+    fn wait_until_within<'a>(
+        &'a self,
+        version: &'a ResourceVersion,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitError>>;
+    fn wait_for<'a>(&'a self, object: &'a ObjectMeta) -> BoxFuture<'a, Result<(), WaitForError>>;
+    fn wait_for_within<'a>(
+        &'a self,
+        object: &'a ObjectMeta,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>>;
+    fn wait_for_deletion<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+    ) -> BoxFuture<'a, Result<(), WaitForError>>;
+    fn wait_for_deletion_within<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>>;
     fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>>;
     fn last_sync_resource_version(&self) -> Option<ResourceVersion>;
     fn status(&self) -> InformerStatus;
@@ -300,6 +356,43 @@ impl<K: Object> Erased for SharedInformer<K> {
 
     fn wait_until<'a>(&'a self, version: &'a ResourceVersion) -> BoxFuture<'a, Result<(), WaitError>> {
         Box::pin(self.wait_until(version))
+    }
+
+    fn wait_until_within<'a>(
+        &'a self,
+        version: &'a ResourceVersion,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitError>> {
+        Box::pin(self.wait_until_within(version, time))
+    }
+
+    fn wait_for<'a>(&'a self, object: &'a ObjectMeta) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_write(object))
+    }
+
+    fn wait_for_within<'a>(
+        &'a self,
+        object: &'a ObjectMeta,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_write_within(object, time))
+    }
+
+    fn wait_for_deletion<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+    ) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_deletion(key, uid))
+    }
+
+    fn wait_for_deletion_within<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_deletion_within(key, uid, time))
     }
 
     fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>> {

@@ -80,12 +80,14 @@ pub struct NotSynced {
 #[non_exhaustive]
 pub enum WaitError {
     /// The time was up.
-    #[error("the cache did not reach version {version} within {after:?}; `status()` says why")]
+    #[error("the cache did not reach version {version} within {after:?}: {why}")]
     Timeout {
         /// The version waited for.
         version: ResourceVersion,
         /// How long.
         after: Duration,
+        /// Which scopes are behind, and why.
+        why: String,
     },
     /// The informer stopped first.
     #[error("the informer stopped before the cache reached the version")]
@@ -98,8 +100,56 @@ pub enum WaitError {
     },
 }
 
+/// Why a wait for a write or a deletion ended.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitForError {
+    /// The object has no name or no version, so it does not come from the server.
+    #[error("the object has no name or no resource version; pass what the server returned for the write")]
+    NotWritten,
+    /// The cache can never show the object.
+    #[error("the cache cannot show {key}: {reason}")]
+    NeverShown {
+        /// The object.
+        key: ObjectKey,
+        /// Why not.
+        reason: NeverShown,
+    },
+    /// The time was up.
+    #[error("the cache did not show the change of {key} within {after:?}: {why}")]
+    Timeout {
+        /// The object.
+        key: ObjectKey,
+        /// How long.
+        after: Duration,
+        /// How far the object's scope is, and why not further.
+        why: String,
+    },
+    /// The informer stopped first.
+    #[error("the informer stopped before the cache showed the change of {key}")]
+    Stopped {
+        /// The object.
+        key: ObjectKey,
+    },
+}
+
+/// Why a cache can never show an object.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NeverShown {
+    /// The object's namespace is not one of the informer's.
+    #[error("the informer does not cover its namespace")]
+    Namespace,
+    /// The informer's label selector does not match the labels.
+    #[error("its labels do not match the informer's selector \"{0}\"")]
+    LabelSelector(String),
+    /// The object's newest state cannot be decoded, or its transform failed: the cache keeps an older one.
+    #[error("its newest state cannot be used: {0}")]
+    Unusable(String),
+}
+
 /// A shutdown that took too long.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the informer did not stop within {after:?}; handlers still busy: {}", busy.join(", "))]
 #[non_exhaustive]
 pub struct ShutdownTimeout {
@@ -108,3 +158,14 @@ pub struct ShutdownTimeout {
     /// How long was waited.
     pub after: Duration,
 }
+
+crate::__debug_is_the_message!(
+    BuildError,
+    StartError,
+    AddHandlerError,
+    NotSynced,
+    WaitError,
+    WaitForError,
+    NeverShown,
+    ShutdownTimeout
+);
