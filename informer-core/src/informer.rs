@@ -202,7 +202,7 @@ impl<K: Object> SharedInformer<K> {
             .add(name, options, Served::ByTask, || self.shared.indexer.peek())
             .ok_or(AddHandlerError::Stopped)?;
         life.serve(run(listener.clone()));
-        Ok(Registration::new(listener))
+        Ok(Registration::new(listener).of_unstarted(self.unstarted()))
     }
 
     /// The events as a stream, for async code: first every object in the cache, then every change. Ends when the informer
@@ -218,11 +218,22 @@ impl<K: Object> SharedInformer<K> {
             // A token of the user's may have stopped it before it ran; nobody else would end the stream.
             self.shared.end_if_never_started();
         }
-        EventStream::new(
-            self.shared
-                .processor
-                .add_or_ended(name, options, Served::ByReader, || self.shared.indexer.peek()),
-        )
+        let listener = self
+            .shared
+            .processor
+            .add_or_ended(name, options, Served::ByReader, || self.shared.indexer.peek());
+        EventStream::new(listener).of_unstarted(self.unstarted())
+    }
+
+    /// For everything that waits: ends this informer if its token is cancelled before it was started.
+    fn unstarted(&self) -> Unstarted {
+        let shared = Arc::downgrade(&self.shared);
+        Unstarted::new(self.shared.token.clone(), move || {
+            // A dropped informer has ended already.
+            if let Some(shared) = shared.upgrade() {
+                shared.end_if_never_started();
+            }
+        })
     }
 
     /// The reading side of the cache. It outlives the informer and then answers from the last state.
