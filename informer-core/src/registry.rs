@@ -56,6 +56,14 @@ struct Entry {
     content: Content,
     informer: DynInformer,
     life: Life,
+    unstarted: Unstarted,
+}
+
+/// Whether the log says that an informer is not started while others are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unstarted {
+    NotReported,
+    Reported,
 }
 
 /// How far an informer is in the registry's hands.
@@ -273,6 +281,21 @@ impl Contents {
         self.entries.push(entry);
     }
 
+    /// The informers that were created and not started, each the first time only.
+    fn report_unstarted(&mut self) -> Vec<String> {
+        let mut resources = Vec::new();
+        for entry in &mut self.entries {
+            if matches!(entry.life, Life::Created)
+                && entry.unstarted == Unstarted::NotReported
+                && !entry.informer.was_started()
+            {
+                entry.unstarted = Unstarted::Reported;
+                resources.push(entry.informer.resource().to_owned());
+            }
+        }
+        resources
+    }
+
     fn asked_for(&self) -> impl Iterator<Item = &Entry> {
         self.entries
             .iter()
@@ -288,6 +311,7 @@ impl Entry {
             content: Content::of::<K>(),
             informer: DynInformer::new(informer.clone()),
             life,
+            unstarted: Unstarted::NotReported,
         }
     }
 

@@ -198,6 +198,11 @@ impl DynInformer {
         self.0.objects()
     }
 
+    /// Whether the informer was started, through a factory or by hand.
+    pub(crate) fn was_started(&self) -> bool {
+        self.0.was_started()
+    }
+
     pub(crate) fn sync_state(&self) -> SyncState {
         self.0.sync_state()
     }
@@ -297,6 +302,7 @@ trait Erased: Any + Send + Sync {
     fn is_stopped(&self) -> bool;
     fn shutdown(&self) -> BoxFuture<'_, ()>;
     fn shutdown_timeout(&self, time: Duration) -> BoxFuture<'_, Result<(), ShutdownTimeout>>;
+    fn was_started(&self) -> bool;
     fn sync_state(&self) -> SyncState;
     fn sync_changes(&self) -> watch::Receiver<u64>;
 }

@@ -96,6 +96,7 @@ impl<K: Object> SharedInformer<K> {
             token: shared.token.clone(),
             resync: shared.processor.freeze_resync(),
         };
+        shared.indexer.start_filling();
         for handler in handlers {
             tasks.spawn_on(handler, &runtime);
         }

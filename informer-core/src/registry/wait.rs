@@ -280,7 +280,20 @@ fn awaited(shared: &Shared) -> Vec<Awaited> {
         .asked_for()
         .filter(|entry| !only_started || entry.was_started())
         .map(Awaited::new)
-        .collect()
+        .collect();
+    let unstarted = match only_started {
+        true => contents.report_unstarted(),
+        false => Vec::new(),
+    };
+    // Logged without the lock: a subscriber may want to read the status itself.
+    drop(contents);
+    for resource in unstarted {
+        tracing::warn!(
+            resource,
+            "an informer that was created after `start` is not started and not waited for: call `start` again"
+        );
+    }
+    awaited
 }
 
 pub(super) async fn run(shared: &Shared, limits: WaitLimits) -> Result<(), SyncError> {
