@@ -162,20 +162,46 @@ impl<K: Object> SharedInformer<K> {
         })
     }
 
-    /// Adds a handler that awaits: `|event| async move { .. }`, or anything that implements [`AsyncEventHandler`].
-    pub fn add_async_handler<H: AsyncEventHandler<K>>(
-        &self,
-        handler: H,
-    ) -> Result<Registration, AddHandlerError> {
+    /// Adds a handler that awaits: a closure that returns a future, or anything that implements [`AsyncEventHandler`].
+    ///
+    /// A closure that uses state of its own clones it for each event, because a future may not borrow from the closure
+    /// that returned it:
+    ///
+    /// ```no_run
+    /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use informer_core::Event;
+    /// use k8s_openapi::api::core::v1::Pod;
+    ///
+    /// let (sender, _receiver) = tokio::sync::mpsc::channel(16);
+    /// informer.add_async_handler(move |event: Event<Pod>| {
+    ///     let sender = sender.clone();
+    ///     async move {
+    ///         let _ = sender.send(event).await;
+    ///     }
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// `async |event| { .. }` works only if it captures nothing; otherwise the compiler reports that the "async closure
+    /// does not implement `FnMut` because it captures state from its environment".
+    pub fn add_async_handler<H>(&self, handler: H) -> Result<Registration, AddHandlerError>
+    where
+        // The compiler shows the line of the bound that is not met, so the comment on it is the hint.
+        H: AsyncEventHandler<K>, // with state `x`: `move |event| { let x = x.clone(); async move { .. } }`
+    {
         self.add_async_handler_with(self.shared.handler_defaults.clone(), handler)
     }
 
-    /// Adds a handler that awaits, with options of its own.
-    pub fn add_async_handler_with<H: AsyncEventHandler<K>>(
+    /// Like [`add_async_handler`](Self::add_async_handler), with options for this handler.
+    pub fn add_async_handler_with<H>(
         &self,
         options: HandlerOptions,
         handler: H,
-    ) -> Result<Registration, AddHandlerError> {
+    ) -> Result<Registration, AddHandlerError>
+    where
+        H: AsyncEventHandler<K>, // with state `x`: `move |event| { let x = x.clone(); async move { .. } }`
+    {
         self.add_listener::<H>(&options, |listener| Box::pin(run_async(listener, handler)))
     }
 
