@@ -22,6 +22,7 @@ mod audit;
 pub mod client;
 mod controller;
 pub mod delta;
+mod error;
 mod handler;
 mod informer;
 mod key;
@@ -40,6 +41,8 @@ pub mod store;
 mod sync;
 
 pub use audit::{AuditHandler, AuditOptions};
+#[doc(hidden)]
+pub use error::debug_error as __debug_error;
 pub use handler::{
     AsyncEventHandler, Deleted, Event, EventHandler, Filtered, HandlerOptions, HandlerResync, Handlers,
     Origin, Overflow, UpdateCause,

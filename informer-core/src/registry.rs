@@ -332,13 +332,15 @@ impl Entry {
 }
 
 /// Informers that took too long to stop.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.describe())]
 #[non_exhaustive]
 pub struct RegistryShutdownTimeout {
     /// The resource of each, and what it is busy with.
     pub stuck: Vec<(String, ShutdownTimeout)>,
 }
+
+crate::__debug_is_the_message!(RegistryShutdownTimeout);
 
 impl RegistryShutdownTimeout {
     fn describe(&self) -> String {

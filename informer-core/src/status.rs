@@ -125,7 +125,10 @@ impl fmt::Display for State {
                 write!(f, "trying again in {}: {error}", Wait(*retry_in))
             }
             Self::Forbidden { error } => write!(f, "forbidden, trying again slowly: {error}"),
-            Self::NotFound { error } => write!(f, "not found, trying again slowly: {error}"),
+            Self::NotFound { error } => write!(
+                f,
+                "not found: is the CRD installed, and is this version served? trying again slowly: {error}"
+            ),
             Self::Stopped => f.write_str("stopped"),
         }
     }

@@ -9,7 +9,7 @@ use crate::source::KubeSourceError;
 use crate::store::IndexError;
 
 /// Why an informer cannot be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A namespace without a name.
@@ -39,7 +39,7 @@ pub enum BuildError {
 }
 
 /// Why an informer cannot be started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// It was started before: an informer runs once.
@@ -56,7 +56,7 @@ pub enum StartError {
 }
 
 /// Why a handler cannot be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddHandlerError {
     /// The informer has stopped: nothing will ever be told.
@@ -76,7 +76,7 @@ pub struct NotSynced {
 }
 
 /// Why a wait for a version ended.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
     /// The time was up.

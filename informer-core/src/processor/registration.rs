@@ -64,7 +64,7 @@ pub struct HandlerStatus {
 }
 
 /// Why a handler will never be in sync.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenerEnded {
     /// It was removed first.
@@ -77,6 +77,8 @@ pub enum ListenerEnded {
     #[error("the informer stopped before the handler had received the initial state")]
     Stopped,
 }
+
+crate::__debug_is_the_message!(ListenerEnded);
 
 /// What a registration can do, whatever the kind.
 pub(super) trait Control: Send + Sync {

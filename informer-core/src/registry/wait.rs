@@ -99,6 +99,8 @@ pub struct SyncError {
     pub informers: usize,
 }
 
+crate::__debug_is_the_message!(SyncError);
+
 impl std::error::Error for SyncError {}
 
 impl fmt::Display for SyncError {
