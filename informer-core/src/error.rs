@@ -5,8 +5,8 @@ use std::fmt;
 
 /// Prints an error's message and, below it, the errors behind it.
 ///
-/// `fn main() -> Result<(), Box<dyn Error>>` prints an error by `Debug`. A derived one would show names of variants and
-/// fields, which say nothing to whoever runs the program.
+/// `fn main() -> Result<(), Box<dyn Error>>` prints an error by `Debug`. A derived one would show names of
+/// variants and fields, which say nothing to the person who runs the program.
 #[doc(hidden)]
 pub fn debug_error(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{error}")?;

@@ -40,8 +40,9 @@ impl<K: 'static> EventHandler<K> for Box<dyn EventHandler<K>> {
 /// Receives the events of one informer in async code; the next event waits until the future is done.
 ///
 /// Implemented for closures that return a future. A closure with state clones it for each event:
-/// `move |event| { let state = state.clone(); async move { .. } }`. (`async |event| ..` works when it captures nothing.)
-/// It runs on an async worker, so it must not block; blocking work belongs into an [`EventHandler`].
+/// `move |event| { let state = state.clone(); async move { .. } }`. (`async |event| ..` works when it
+/// captures nothing.) It runs on an async worker, so it must not block; blocking work belongs into an
+/// [`EventHandler`].
 pub trait AsyncEventHandler<K>: Send + 'static {
     /// Called once per event.
     fn on_event(&mut self, event: Event<K>) -> impl Future<Output = ()> + Send;

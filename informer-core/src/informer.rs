@@ -162,10 +162,11 @@ impl<K: Object> SharedInformer<K> {
         })
     }
 
-    /// Adds a handler that awaits: a closure that returns a future, or anything that implements [`AsyncEventHandler`].
+    /// Adds a handler that awaits: a closure that returns a future, or anything that implements
+    /// [`AsyncEventHandler`].
     ///
-    /// A closure that uses state of its own clones it for each event, because a future may not borrow from the closure
-    /// that returned it:
+    /// A closure that uses state of its own clones it for each event, because a future may not borrow from
+    /// the closure that returned it:
     ///
     /// ```no_run
     /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
@@ -183,8 +184,8 @@ impl<K: Object> SharedInformer<K> {
     /// # }
     /// ```
     ///
-    /// `async |event| { .. }` works only if it captures nothing; otherwise the compiler reports that the "async closure
-    /// does not implement `FnMut` because it captures state from its environment".
+    /// `async |event| { .. }` works only if it captures nothing; otherwise the compiler reports that the
+    /// "async closure does not implement `FnMut` because it captures state from its environment".
     pub fn add_async_handler<H>(&self, handler: H) -> Result<Registration, AddHandlerError>
     where
         // The compiler shows the line of the bound that is not met, so the comment on it is the hint.
@@ -313,9 +314,9 @@ impl<K: Object> SharedInformer<K> {
 
     /// Waits until the whole initial state is in the cache. Any number of tasks may wait.
     ///
-    /// It has no time limit: it goes on waiting while the server refuses or cannot be reached, and returns an error only
-    /// when the informer stops. Use [`synced_within`](Self::synced_within), or a factory's `wait_for_sync`, to get the
-    /// reason why an informer does not sync.
+    /// It has no time limit: it goes on waiting while the server refuses or cannot be reached, and returns an
+    /// error only when the informer stops. Use [`synced_within`](Self::synced_within), or a factory's
+    /// `wait_for_sync`, to get the reason why an informer does not sync.
     pub async fn synced(&self) -> Result<(), NotSynced> {
         tokio::select! {
             biased;
@@ -330,7 +331,8 @@ impl<K: Object> SharedInformer<K> {
     /// Waits until the whole initial state is in the cache, for at most `time`.
     ///
     /// # Errors
-    /// [`NotSynced`] names every scope that is not in sync with its state and, if one of its requests failed, the error.
+    /// [`NotSynced`] names every scope that is not in sync with its state and, if one of its requests failed,
+    /// the error.
     pub async fn synced_within(&self, time: Duration) -> Result<(), NotSynced> {
         match tokio::time::timeout(time, self.synced()).await {
             Ok(outcome) => outcome,

@@ -167,15 +167,16 @@ impl Registry {
         self.shared.announce();
     }
 
-    /// Waits until every started informer, and every handler it has, is in sync. If none was started, but some were
-    /// created, the error names them as not started.
+    /// Waits until every started informer, and every handler it has, is in sync. If none was started, but
+    /// some were created, the error names them as not started.
     ///
-    /// Streams ([`SharedInformer::events`]) are not waited for: their readers decide when to go on. Nor are informers
-    /// that were created after the last [`start`](Self::start), as in client-go: each is logged once, as a warning.
+    /// Streams ([`SharedInformer::events`]) are not waited for: their readers decide when to go on. Nor are
+    /// informers that were created after the last [`start`](Self::start), as in client-go: each is logged
+    /// once, as a warning.
     ///
     /// # Errors
-    /// [`SyncError`] names each informer that is not in sync and why. It is returned when every one of them has failed
-    /// for as long as [`WaitLimits`] allows or has stopped, and at the deadline.
+    /// [`SyncError`] names each informer that is not in sync and why. It is returned when every one of them
+    /// has failed for as long as [`WaitLimits`] allows or has stopped, and at the deadline.
     pub async fn wait_for_sync(&self, limits: WaitLimits) -> Result<(), SyncError> {
         wait::run(&self.shared, limits).await
     }

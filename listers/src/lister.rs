@@ -174,8 +174,8 @@ impl<K: Object> Lister<K> {
     }
 }
 
-// The bounds are those of the methods, not of an impl: only then does the compiler show what the traits say to the
-// author of a call that a kind does not allow.
+// The bounds are those of the methods, not of an impl: only then does the compiler show what the traits say
+// to the author of a call that a kind does not allow.
 impl<K: Object> Lister<K> {
     /// A lister of one namespace, whether that exists or not. For kinds whose objects are in namespaces.
     pub fn namespace(&self, namespace: &str) -> NamespaceLister<K>

@@ -17,7 +17,7 @@ impl HasNamespaces for DynamicResourceScope {}
 #[diagnostic::on_unimplemented(
     message = "objects of this kind are in namespaces: a name alone does not identify one",
     label = "the namespace is missing",
-    note = "name the namespace first: `lister.namespace(namespace).get(name)`, or pass a key to `lister.get_key(&key)`"
+    note = "name the namespace first: `lister.namespace(namespace).get(name)`, or use `lister.get_key(&key)`"
 )]
 pub trait HasNamesAlone {}
 

@@ -1,4 +1,5 @@
-//! When a wait for sync gives up, and when it does not: refusals, failures that no waiting heals, unreachable servers.
+//! When a wait for sync gives up, and when it does not: refusals, failures that no waiting heals, unreachable
+//! servers.
 
 use std::time::Duration;
 

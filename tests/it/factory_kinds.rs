@@ -415,7 +415,8 @@ async fn errors_print_as_their_message_with_the_reason() {
     let of_all = builder().namespace("").build().unwrap_err();
     shown(
         of_all.into(),
-        "cannot use an option of the factory: a namespace name is empty; leave the namespace out to cover all namespaces",
+        "cannot use an option of the factory: a namespace name is empty; \
+         leave the namespace out to cover all namespaces",
     );
     let factory = factory_of(&server);
     factory.core().v1().pods().informer();

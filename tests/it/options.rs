@@ -1,4 +1,5 @@
-//! Every option of the builders has its effect: set for one informer, for a factory, and for one kind of a factory.
+//! Every option of the builders has its effect: set for one informer, for a factory, and for one kind of a
+//! factory.
 //!
 //! The tables are compared with the builders' sources, so an option without a row fails the test.
 
@@ -296,7 +297,8 @@ fn how_it_is_read() -> Vec<Row> {
     ]
 }
 
-/// Three changes at once: whether the cache is published between them. An index function sees what was published.
+/// Three changes at once: whether the cache is published between them. An index function sees what was
+/// published.
 async fn commits_each_change_alone(made: Made) -> bool {
     made.synced().await;
     let (seen, indexer) = (Arc::new(Mutex::new(BTreeSet::new())), made.informer.indexer());
@@ -507,7 +509,8 @@ fn every_option_has_a_row() {
     );
 }
 
-/// What an edit leaves alone stays: selectors under `source_options`, page size and way of reading under `reflector`.
+/// What an edit leaves alone stays: selectors under `source_options`, page size and way of reading under
+/// `reflector`.
 #[tokio::test(start_paused = true)]
 async fn an_edit_drops_nothing_that_was_set_before() {
     let server = filled();

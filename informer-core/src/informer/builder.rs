@@ -201,8 +201,8 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Changes how the reflector asks, waits and gives up. `edit` receives the current settings, so everything it leaves
-    /// alone stays as it is:
+    /// Changes how the reflector asks, waits and gives up. `edit` receives the current settings, so
+    /// everything it leaves alone stays as it is:
     ///
     /// ```no_run
     /// # use informer_core::SharedInformer;
@@ -309,8 +309,9 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Changes how requests are made and bodies read. `edit` receives the current options, selectors included, so
-    /// everything it leaves alone stays as it is. Namespaces are chosen by [`namespaces`](Self::namespaces).
+    /// Changes how requests are made and bodies read. `edit` receives the current options, selectors
+    /// included, so everything it leaves alone stays as it is. Namespaces are chosen by
+    /// [`namespaces`](Self::namespaces).
     pub fn source_options(mut self, edit: impl FnOnce(KubeSourceOptions<K>) -> KubeSourceOptions<K>) -> Self {
         self.options = edit(self.options);
         self

@@ -139,8 +139,8 @@ impl<K: Object> SharedInformer<K> {
 }
 
 impl<K: Object> Shared<K> {
-    /// Waits until no task is left. A token of the program's may have stopped an informer that was never started: then
-    /// this call ends it, because no supervisor runs that could.
+    /// Waits until no task is left. A token of the program's may have stopped an informer that was never
+    /// started: then this call ends it, because no supervisor runs that could.
     pub(super) async fn ended(&self) {
         tokio::select! {
             biased;

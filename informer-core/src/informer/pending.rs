@@ -8,7 +8,8 @@ use crate::status::{Pending, State};
 /// How many scopes a message names.
 const NAMED: usize = 10;
 
-/// The scopes of an informer whose initial state is not in the cache, each with its state; the worst state first.
+/// The scopes of an informer whose initial state is not in the cache, each with its state; the worst state
+/// first.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PendingScopes {

@@ -15,18 +15,18 @@ use crate::status::State;
 use crate::store::{Progress, Snapshot};
 
 impl<K: Object> SharedInformer<K> {
-    /// Waits until the cache holds everything up to a version, such as one a write returned. Afterwards no read shows
-    /// anything older.
+    /// Waits until the cache holds everything up to a version, such as one a write returned. Afterwards no
+    /// read shows anything older.
     ///
     /// # Cost
-    /// The cache learns its version from events and bookmarks. A write that the informer receives as an event moves the
-    /// version of its namespace at once. An informer over several namespaces, or whose selectors do not match the
-    /// written object, has to wait for the next bookmark of every other scope, which the API server sends about once a
-    /// minute. [`wait_for`](Self::wait_for) needs only the object's own namespace.
+    /// The cache learns its version from events and bookmarks. A write that the informer receives as an event
+    /// moves the version of its namespace at once. An informer over several namespaces, or whose selectors do
+    /// not match the written object, has to wait for the next bookmark of every other scope, which the API
+    /// server sends about once a minute. [`wait_for`](Self::wait_for) needs only the object's own namespace.
     ///
     /// # Errors
-    /// [`WaitError::NotComparable`] if the versions are not numbers and the cache is not at that very version;
-    /// [`WaitError::Stopped`] if the informer stops first.
+    /// [`WaitError::NotComparable`] if the versions are not numbers and the cache is not at that very
+    /// version; [`WaitError::Stopped`] if the informer stops first.
     pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
         let outcome = self.when(|snapshot| match snapshot.versions().is_at_least(version) {
             Progress::Reached => Some(Ok(())),
@@ -60,10 +60,10 @@ impl<K: Object> SharedInformer<K> {
 
     /// Waits until the cache shows a write, or something newer: read your writes.
     ///
-    /// `object` is what the server returned for the write. The wait ends when the cache has the object at that version
-    /// or a later one, or when it no longer has the object because it was deleted or replaced after the write. Only the
-    /// object's own namespace counts, so it costs no more over several namespaces. If the server's versions are not
-    /// numbers, only the very version of the write is recognised.
+    /// `object` is what the server returned for the write. The wait ends when the cache has the object at
+    /// that version or a later one, or when it no longer has the object because it was deleted or replaced
+    /// after the write. Only the object's own namespace counts, so it costs no more over several namespaces.
+    /// If the server's versions are not numbers, only the very version of the write is recognised.
     ///
     /// ```no_run
     /// # async fn example(
@@ -78,11 +78,11 @@ impl<K: Object> SharedInformer<K> {
     /// ```
     ///
     /// # Errors
-    /// [`WaitForError::NeverShown`] at once if the informer cannot show the write: it does not cover the namespace, or
-    /// its label selector does not match the written labels. (If the write made an object leave the selector, this
-    /// waits until it has left the cache.) Field selectors are not evaluated here: for an object they exclude this
-    /// waits until a later event or bookmark of its namespace arrives. [`WaitForError::Stopped`] if the informer stops
-    /// first.
+    /// [`WaitForError::NeverShown`] at once if the informer cannot show the write: it does not cover the
+    /// namespace, or its label selector does not match the written labels. (If the write made an object leave
+    /// the selector, this waits until it has left the cache.) Field selectors are not evaluated here: for an
+    /// object they exclude this waits until a later event or bookmark of its namespace arrives.
+    /// [`WaitForError::Stopped`] if the informer stops first.
     pub async fn wait_for(&self, object: &impl Object) -> Result<(), WaitForError> {
         self.wait_for_write(object.meta()).await
     }
@@ -129,14 +129,16 @@ impl<K: Object> SharedInformer<K> {
         self.limited(key, time, self.wait_for_write(written)).await
     }
 
-    /// Waits until the cache does not show an object any more: it was deleted, or replaced by another of the same name.
+    /// Waits until the cache does not show an object any more: it was deleted, or replaced by another of the
+    /// same name.
     ///
-    /// It waits for the first list, so that an absence means something. A creation that the cache has not received yet
-    /// is unknown to it: after writing and deleting an object, [wait for the write](Self::wait_for) first.
+    /// It waits for the first list, so that an absence means something. A creation that the cache has not
+    /// received yet is unknown to it: after writing and deleting an object, [wait for the
+    /// write](Self::wait_for) first.
     ///
     /// # Errors
-    /// [`WaitForError::NeverShown`] at once if the informer does not cover the namespace; [`WaitForError::Stopped`] if
-    /// the informer stops first.
+    /// [`WaitForError::NeverShown`] at once if the informer does not cover the namespace;
+    /// [`WaitForError::Stopped`] if the informer stops first.
     pub async fn wait_for_deletion(&self, key: &ObjectKey, uid: &str) -> Result<(), WaitForError> {
         self.check_namespace(key)?;
         let outcome = self.when(|snapshot| {
@@ -191,7 +193,8 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Looks at every commit, the newest first, until `look` has an answer; `None` if the informer stops before.
+    /// Looks at every commit, the newest first, until `look` has an answer; `None` if the informer stops
+    /// before.
     async fn when<T>(&self, look: impl Fn(&Snapshot<K>) -> Option<T>) -> Option<T> {
         let mut commits = self.shared.commits.subscribe();
         loop {
@@ -242,8 +245,8 @@ impl<K: Object> SharedInformer<K> {
 
 /// A write, as far as it can be recognised in the cache.
 ///
-/// The UID adds nothing: versions grow across a deletion and a new object of the same name, so an object of another UID
-/// is a later one if its version is, and an earlier one if not.
+/// The UID adds nothing: versions grow across a deletion and a new object of the same name, so an object of
+/// another UID is a later one if its version is, and an earlier one if not.
 struct Write {
     key: ObjectKey,
     version: ResourceVersion,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-/// Lets a wait end an informer whose token is cancelled before it was started: no task of its own runs that could.
+/// Lets a wait end an informer whose token is cancelled before it was started: no task of its own runs that
+/// could.
 #[derive(Clone)]
 pub(crate) struct Unstarted {
     token: CancellationToken,
@@ -27,7 +28,8 @@ impl Unstarted {
         Self::new(CancellationToken::new(), || {})
     }
 
-    /// Ends the informer when its token is cancelled. Never returns: whatever waits beside this learns of the end itself.
+    /// Ends the informer when its token is cancelled. Never returns: whatever waits beside this learns of the
+    /// end itself.
     pub(crate) async fn watch(self) -> Infallible {
         self.token.cancelled().await;
         (self.end)();

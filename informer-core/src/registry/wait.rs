@@ -16,20 +16,20 @@ use crate::status::{Failure, Pending};
 
 /// How long a wait for sync may take.
 ///
-/// A limit counts from the call, and from the first of the failures without a success in between. It ends the wait
-/// for an informer only after an attempt that was begun after the call has failed too, so a wait that is called
-/// again waits again. Other informers are still waited for: the wait ends when nothing else is left.
+/// A limit counts from the call, and from the first of the failures without a success in between. It ends the
+/// wait for an informer only after an attempt that was begun after the call has failed too, so a wait that is
+/// called again waits again. Other informers are still waited for: the wait ends when nothing else is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitLimits {
     /// How long an informer may fail in a way that no waiting heals
-    /// ([`Recovery::NeedsAction`](crate::source::Recovery::NeedsAction)): no rights (403), no such resource (404), bad
-    /// credentials (401), a bad request (400, 422), a certificate that is not trusted, an object over the size limit.
-    /// Default 10 s.
+    /// ([`Recovery::NeedsAction`](crate::source::Recovery::NeedsAction)): no rights (403), no such resource
+    /// (404), bad credentials (401), a bad request (400, 422), a certificate that is not trusted, an object
+    /// over the size limit. Default 10 s.
     pub refused: Duration,
     /// How long the server may be unreachable for an informer
-    /// ([`Recovery::Unreachable`](crate::source::Recovery::Unreachable)): connections fail, answers are late or 5xx.
-    /// Default 60 s.
+    /// ([`Recovery::Unreachable`](crate::source::Recovery::Unreachable)): connections fail, answers are late
+    /// or 5xx. Default 60 s.
     pub unreachable: Duration,
     /// How long the wait may take in all. Default: no limit.
     pub total: Option<Duration>,
@@ -79,7 +79,8 @@ impl WaitLimits {
     /// When a wait that began at `call` gives up on a scope that fails like this; `None` for never.
     fn end(&self, failure: Failure, call: Instant) -> Option<Instant> {
         let end = |since: Option<Instant>, limit: Duration| since?.max(call).checked_add(limit);
-        // Failures that change their kind all the time count as well: they have lasted since the first of them.
+        // Failures that change their kind all the time count as well: they have lasted since the first of
+        // them.
         let (refused, failing) = match failure.needs_action_since {
             Some(since) => (end(Some(since), self.refused), self.unreachable.max(self.refused)),
             None => (None, self.unreachable),

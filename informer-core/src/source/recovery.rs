@@ -6,9 +6,11 @@ use super::{ServerStatus, SourceError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// Somebody has to change something: grant a right, renew a token, install a CRD, fix a selector or a certificate.
+    /// Somebody has to change something: grant a right, renew a token, install a CRD, fix a selector or a
+    /// certificate.
     NeedsAction,
-    /// The server has to be reachable and healthy: connections fail or break, answers are late, broken or 5xx.
+    /// The server has to be reachable and healthy: connections fail or break, answers are late, broken or
+    /// 5xx.
     Unreachable,
     /// The server asks for patience or for another version (429, 410): the next attempts handle it.
     Transient,
@@ -53,8 +55,9 @@ fn of_status(status: &ServerStatus) -> Recovery {
 
 /// Whether a connection failed because the two sides do not trust or understand each other.
 ///
-/// The error types of the TLS libraries are no dependencies of this crate, so their texts have to do: rustls says
-/// "invalid peer certificate", "received fatal alert" and "received corrupt message", OpenSSL "certificate verify failed".
+/// The error types of the TLS libraries are no dependencies of this crate, so their texts have to do: rustls
+/// says "invalid peer certificate", "received fatal alert" and "received corrupt message", OpenSSL
+/// "certificate verify failed".
 fn is_about_tls(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     [

@@ -84,8 +84,8 @@ impl Pending {
         self.failing.attempts
     }
 
-    /// How this scope fails, if the attempt that failed last was begun after the first `attempts`, and nothing has
-    /// arrived since.
+    /// How this scope fails, if the attempt that failed last was begun after the first `attempts`, and
+    /// nothing has arrived since.
     pub(crate) fn failure_after(&self, attempts: u64) -> Option<Failure> {
         let last = self.failing.last.filter(|last| last.attempt > attempts)?;
         let is_progressing = matches!(self.state, State::Listing { .. } | State::Live);

@@ -1,5 +1,5 @@
-//! Whether what a reader sees is filling up, current, or the last state; reads that come too early, too late, or in the
-//! wrong place are logged once.
+//! Whether what a reader sees is filling up, current, or the last state; reads that come too early, too late,
+//! or in the wrong place are logged once.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -105,8 +105,8 @@ impl FreshnessCell {
             Freshness::NotStarted => {
                 tracing::warn!(
                     resource,
-                    "read from the cache of an informer that was not started, so the answer is empty: call `start`, \
-                     and again after asking a factory for more informers"
+                    "read from the cache of an informer that was not started, so the answer is empty: \
+                     call `start`, and again after asking a factory for more informers"
                 );
             }
             _ => {

@@ -54,8 +54,8 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         Snapshot(self.shared.peek())
     }
 
-    /// Whether the store is filling up, kept current, or left behind by an informer that stopped. Reads that come too
-    /// early or too late are answered all the same, and logged once.
+    /// Whether the store is filling up, kept current, or left behind by an informer that stopped. Reads that
+    /// come too early or too late are answered all the same, and logged once.
     pub fn freshness(&self) -> Freshness {
         self.shared.freshness.get()
     }

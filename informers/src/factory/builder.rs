@@ -237,15 +237,16 @@ impl SharedInformerFactoryBuilder {
         self
     }
 
-    /// How long an informer may fail in a way that no waiting heals (401, 403, 404, 400, 422, certificates) before
-    /// [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 10 s. See [`WaitLimits::refused`].
+    /// How long an informer may fail in a way that no waiting heals (401, 403, 404, 400, 422, certificates)
+    /// before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 10 s. See
+    /// [`WaitLimits::refused`].
     pub fn give_up_refused_after(mut self, time: Duration) -> Self {
         self.limits = self.limits.refused(time);
         self
     }
 
-    /// How long the server may be unreachable for an informer (connections fail, answers are late or 5xx) before
-    /// [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 60 s. See
+    /// How long the server may be unreachable for an informer (connections fail, answers are late or 5xx)
+    /// before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 60 s. See
     /// [`WaitLimits::unreachable`].
     pub fn give_up_unreachable_after(mut self, time: Duration) -> Self {
         self.limits = self.limits.unreachable(time);
