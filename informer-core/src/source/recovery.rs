@@ -26,7 +26,7 @@ impl SourceError {
             Self::Connect(_) | Self::Transport(_) | Self::Deadline { .. } | Self::Protocol(_) => {
                 Recovery::Unreachable
             }
-            Self::TooLarge { .. } | Self::Request(_) => Recovery::NeedsAction,
+            Self::TooLarge { .. } | Self::ListTooLarge { .. } | Self::Request(_) => Recovery::NeedsAction,
         }
     }
 }
