@@ -120,7 +120,7 @@ where
 }
 
 /// Why no client could be made. The text says what to do about it and quotes nothing secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientError {
     /// There is no kubeconfig, and the program does not run in a pod.
@@ -139,6 +139,8 @@ pub enum ClientError {
         why: String,
     },
 }
+
+crate::__debug_is_the_message!(ClientError);
 
 impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -39,8 +39,9 @@ impl<K: 'static> EventHandler<K> for Box<dyn EventHandler<K>> {
 
 /// Receives the events of one informer in async code; the next event waits until the future is done.
 ///
-/// Implemented for closures that return a future (`|event| async move { .. }`, or `async |event| ..` when it
-/// captures nothing). It runs on an async worker, so it must not block; blocking work belongs into an
+/// Implemented for closures that return a future. A closure with state clones it for each event:
+/// `move |event| { let state = state.clone(); async move { .. } }`. (`async |event| ..` works when it
+/// captures nothing.) It runs on an async worker, so it must not block; blocking work belongs into an
 /// [`EventHandler`].
 pub trait AsyncEventHandler<K>: Send + 'static {
     /// Called once per event.

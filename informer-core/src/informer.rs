@@ -4,8 +4,10 @@ mod builder;
 mod erased;
 mod error;
 mod lifecycle;
+mod pending;
 mod resync;
 mod status;
+mod wait;
 
 use std::fmt;
 use std::future::Future;
@@ -19,18 +21,22 @@ use tokio_util::task::TaskTracker;
 
 use crate::handler::{AsyncEventHandler, EventHandler, HandlerOptions};
 use crate::object::Object;
-use crate::processor::{EventStream, Processor, Registration, Served, run_async, run_blocking};
+use crate::processor::{EventStream, Processor, Registration, Served, Unstarted, run_async, run_blocking};
 use crate::resource_version::ResourceVersion;
+use crate::selector::Selector;
 use crate::source::ListWatch;
 use crate::status::Board;
-use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer, Progress};
+use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex};
 
 pub use builder::{Namespaces, SharedInformerBuilder, TransformAny};
 pub use erased::DynInformer;
-pub(crate) use erased::{HandlerHope, SyncState};
-pub use error::{AddHandlerError, BuildError, NotSynced, ShutdownTimeout, StartError, WaitError};
+pub(crate) use erased::{CacheHope, HandlerHope, SyncState};
+pub use error::{
+    AddHandlerError, BuildError, NeverShown, NotSynced, ShutdownTimeout, StartError, WaitError, WaitForError,
+};
 use lifecycle::Life;
+pub use pending::PendingScopes;
 pub use status::{InformerStatus, StatusWatch};
 
 /// A local, indexed, always-current copy of the objects of one kind, and the events of its changes.
@@ -76,6 +82,8 @@ struct Shared<K: Object> {
     /// Set when no task is left.
     stopped: Latch,
     commits: watch::Sender<u64>,
+    /// The label selector of every request.
+    selector: Selector,
     /// For handlers and streams that bring no options.
     handler_defaults: HandlerOptions,
     life: Mutex<Life<K>>,
@@ -154,20 +162,47 @@ impl<K: Object> SharedInformer<K> {
         })
     }
 
-    /// Adds a handler that awaits: `|event| async move { .. }`, or anything that implements [`AsyncEventHandler`].
-    pub fn add_async_handler<H: AsyncEventHandler<K>>(
-        &self,
-        handler: H,
-    ) -> Result<Registration, AddHandlerError> {
+    /// Adds a handler that awaits: a closure that returns a future, or anything that implements
+    /// [`AsyncEventHandler`].
+    ///
+    /// A closure that uses state of its own clones it for each event, because a future may not borrow from
+    /// the closure that returned it:
+    ///
+    /// ```no_run
+    /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use informer_core::Event;
+    /// use k8s_openapi::api::core::v1::Pod;
+    ///
+    /// let (sender, _receiver) = tokio::sync::mpsc::channel(16);
+    /// informer.add_async_handler(move |event: Event<Pod>| {
+    ///     let sender = sender.clone();
+    ///     async move {
+    ///         let _ = sender.send(event).await;
+    ///     }
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// `async |event| { .. }` works only if it captures nothing; otherwise the compiler reports that the
+    /// "async closure does not implement `FnMut` because it captures state from its environment".
+    pub fn add_async_handler<H>(&self, handler: H) -> Result<Registration, AddHandlerError>
+    where
+        // The compiler shows the line of the bound that is not met, so the comment on it is the hint.
+        H: AsyncEventHandler<K>, // with state `x`: `move |event| { let x = x.clone(); async move { .. } }`
+    {
         self.add_async_handler_with(self.shared.handler_defaults.clone(), handler)
     }
 
-    /// Adds a handler that awaits, with options of its own.
-    pub fn add_async_handler_with<H: AsyncEventHandler<K>>(
+    /// Like [`add_async_handler`](Self::add_async_handler), with options for this handler.
+    pub fn add_async_handler_with<H>(
         &self,
         options: HandlerOptions,
         handler: H,
-    ) -> Result<Registration, AddHandlerError> {
+    ) -> Result<Registration, AddHandlerError>
+    where
+        H: AsyncEventHandler<K>, // with state `x`: `move |event| { let x = x.clone(); async move { .. } }`
+    {
         self.add_listener::<H>(&options, |listener| Box::pin(run_async(listener, handler)))
     }
 
@@ -194,7 +229,7 @@ impl<K: Object> SharedInformer<K> {
             .add(name, options, Served::ByTask, || self.shared.indexer.peek())
             .ok_or(AddHandlerError::Stopped)?;
         life.serve(run(listener.clone()));
-        Ok(Registration::new(listener))
+        Ok(Registration::new(listener).of_unstarted(self.unstarted()))
     }
 
     /// The events as a stream, for async code: first every object in the cache, then every change. Ends when the informer
@@ -210,11 +245,22 @@ impl<K: Object> SharedInformer<K> {
             // A token of the user's may have stopped it before it ran; nobody else would end the stream.
             self.shared.end_if_never_started();
         }
-        EventStream::new(
-            self.shared
-                .processor
-                .add_or_ended(name, options, Served::ByReader, || self.shared.indexer.peek()),
-        )
+        let listener = self
+            .shared
+            .processor
+            .add_or_ended(name, options, Served::ByReader, || self.shared.indexer.peek());
+        EventStream::new(listener).of_unstarted(self.unstarted())
+    }
+
+    /// For everything that waits: ends this informer if its token is cancelled before it was started.
+    fn unstarted(&self) -> Unstarted {
+        let shared = Arc::downgrade(&self.shared);
+        Unstarted::new(self.shared.token.clone(), move || {
+            // A dropped informer has ended already.
+            if let Some(shared) = shared.upgrade() {
+                shared.end_if_never_started();
+            }
+        })
     }
 
     /// The reading side of the cache. It outlives the informer and then answers from the last state.
@@ -268,8 +314,9 @@ impl<K: Object> SharedInformer<K> {
 
     /// Waits until the whole initial state is in the cache. Any number of tasks may wait.
     ///
-    /// It waits for as long as it takes, also while the server refuses: [`synced_within`](Self::synced_within) gives up with the
-    /// reason.
+    /// It has no time limit: it goes on waiting while the server refuses or cannot be reached, and returns an
+    /// error only when the informer stops. Use [`synced_within`](Self::synced_within), or a factory's
+    /// `wait_for_sync`, to get the reason why an informer does not sync.
     pub async fn synced(&self) -> Result<(), NotSynced> {
         tokio::select! {
             biased;
@@ -281,7 +328,11 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Waits until the whole initial state is in the cache, or gives up with the state the informer is in.
+    /// Waits until the whole initial state is in the cache, for at most `time`.
+    ///
+    /// # Errors
+    /// [`NotSynced`] names every scope that is not in sync with its state and, if one of its requests failed,
+    /// the error.
     pub async fn synced_within(&self, time: Duration) -> Result<(), NotSynced> {
         match tokio::time::timeout(time, self.synced()).await {
             Ok(outcome) => outcome,
@@ -292,7 +343,7 @@ impl<K: Object> SharedInformer<K> {
     fn not_synced(&self) -> NotSynced {
         NotSynced {
             resource: self.shared.board.resource().to_owned(),
-            state: Box::new(self.shared.board.worst()),
+            pending: PendingScopes::new(self.shared.board.pending()),
         }
     }
 
@@ -300,53 +351,6 @@ impl<K: Object> SharedInformer<K> {
     /// (its [`status`](Self::status) has one for each).
     pub fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
         self.shared.indexer.resource_version()
-    }
-
-    /// Waits until the cache holds everything up to a version, such as one a write returned. Afterwards no read shows anything
-    /// older.
-    ///
-    /// Over several namespaces it waits for all of them. Versions that are not numbers can only be waited for if the
-    /// cache is at that very version: otherwise the answer is [`WaitError::NotComparable`].
-    pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
-        let mut commits = self.shared.commits.subscribe();
-        loop {
-            commits.borrow_and_update();
-            match self.shared.indexer.versions().is_at_least(version) {
-                Progress::Reached => return Ok(()),
-                Progress::Unknown => {
-                    return Err(WaitError::NotComparable {
-                        version: version.clone(),
-                    });
-                }
-                Progress::Behind if crate::mutant::is("I13") => return Ok(()),
-                Progress::Behind => {}
-            }
-            tokio::select! {
-                changed = commits.changed() => changed.map_err(|_| WaitError::Stopped)?,
-                () = self.shared.stopped.wait() => {
-                    // The last commit may have brought it.
-                    return match self.shared.indexer.versions().is_at_least(version) {
-                        Progress::Reached => Ok(()),
-                        _ => Err(WaitError::Stopped),
-                    };
-                }
-            }
-        }
-    }
-
-    /// Like [`wait_until`](Self::wait_until), giving up after a time.
-    pub async fn wait_until_within(
-        &self,
-        version: &ResourceVersion,
-        time: Duration,
-    ) -> Result<(), WaitError> {
-        match tokio::time::timeout(time, self.wait_until(version)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(WaitError::Timeout {
-                version: version.clone(),
-                after: time,
-            }),
-        }
     }
 
     /// How many handlers and streams are kept in memory, removed ones included. For the workspace's tests.

@@ -118,7 +118,7 @@ impl FromStr for ObjectKey {
 }
 
 /// Why a text is not an [`ObjectKey`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseKeyError {
     /// More than one slash.
@@ -128,6 +128,8 @@ pub enum ParseKeyError {
     #[error("key {0:?} has no name: write \"name\" or \"namespace/name\"")]
     NoName(String),
 }
+
+crate::__debug_is_the_message!(ParseKeyError);
 
 #[cfg(test)]
 mod tests {

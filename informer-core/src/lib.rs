@@ -22,6 +22,7 @@ mod audit;
 pub mod client;
 mod controller;
 pub mod delta;
+mod error;
 mod handler;
 mod informer;
 mod key;
@@ -40,13 +41,16 @@ pub mod store;
 mod sync;
 
 pub use audit::{AuditHandler, AuditOptions};
+#[doc(hidden)]
+pub use error::debug_error as __debug_error;
 pub use handler::{
     AsyncEventHandler, Deleted, Event, EventHandler, Filtered, HandlerOptions, HandlerResync, Handlers,
     Origin, Overflow, UpdateCause,
 };
 pub use informer::{
-    AddHandlerError, BuildError, DynInformer, InformerStatus, Namespaces, NotSynced, SharedInformer,
-    SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, TransformAny, WaitError,
+    AddHandlerError, BuildError, DynInformer, InformerStatus, Namespaces, NeverShown, NotSynced,
+    PendingScopes, SharedInformer, SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch,
+    TransformAny, WaitError, WaitForError,
 };
 pub use key::{ObjectKey, ParseKeyError};
 pub use object::{AnyObject, Object, Projected};

@@ -8,6 +8,7 @@ mod registration;
 mod resync;
 mod runner;
 mod stream;
+mod unstarted;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +32,7 @@ pub use registration::{BufferMode, HandlerState, HandlerStatus, ListenerEnded, R
 use resync::ResyncPlan;
 pub(crate) use runner::{run_async, run_blocking};
 pub use stream::EventStream;
+pub(crate) use unstarted::Unstarted;
 
 /// The handlers of one informer.
 ///

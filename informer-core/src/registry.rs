@@ -56,6 +56,14 @@ struct Entry {
     content: Content,
     informer: DynInformer,
     life: Life,
+    unstarted: Unstarted,
+}
+
+/// Whether the log says that an informer is not started while others are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unstarted {
+    NotReported,
+    Reported,
 }
 
 /// How far an informer is in the registry's hands.
@@ -159,15 +167,16 @@ impl Registry {
         self.shared.announce();
     }
 
-    /// Waits until every started informer, and every handler it has, is in sync. If none was started, but some were asked for, they
-    /// are told as not started.
+    /// Waits until every started informer, and every handler it has, is in sync. If none was started, but
+    /// some were created, the error names them as not started.
     ///
-    /// Streams ([`SharedInformer::events`]) are not waited for: their readers decide when to go on. Informers asked for or started
-    /// later are not either.
+    /// Streams ([`SharedInformer::events`]) are not waited for: their readers decide when to go on. Nor are
+    /// informers that were created after the last [`start`](Self::start), as in client-go: each is logged
+    /// once, as a warning.
     ///
     /// # Errors
-    /// [`SyncError`] names each informer that is not in sync and why: once every one of them has been refused by the server for as
-    /// long as `limits` says, or has stopped; or at the deadline.
+    /// [`SyncError`] names each informer that is not in sync and why. It is returned when every one of them
+    /// has failed for as long as [`WaitLimits`] allows or has stopped, and at the deadline.
     pub async fn wait_for_sync(&self, limits: WaitLimits) -> Result<(), SyncError> {
         wait::run(&self.shared, limits).await
     }
@@ -273,6 +282,21 @@ impl Contents {
         self.entries.push(entry);
     }
 
+    /// The informers that were created and not started, each the first time only.
+    fn report_unstarted(&mut self) -> Vec<String> {
+        let mut resources = Vec::new();
+        for entry in &mut self.entries {
+            if matches!(entry.life, Life::Created)
+                && entry.unstarted == Unstarted::NotReported
+                && !entry.informer.was_started()
+            {
+                entry.unstarted = Unstarted::Reported;
+                resources.push(entry.informer.resource().to_owned());
+            }
+        }
+        resources
+    }
+
     fn asked_for(&self) -> impl Iterator<Item = &Entry> {
         self.entries
             .iter()
@@ -288,6 +312,7 @@ impl Entry {
             content: Content::of::<K>(),
             informer: DynInformer::new(informer.clone()),
             life,
+            unstarted: Unstarted::NotReported,
         }
     }
 
@@ -308,13 +333,15 @@ impl Entry {
 }
 
 /// Informers that took too long to stop.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.describe())]
 #[non_exhaustive]
 pub struct RegistryShutdownTimeout {
     /// The resource of each, and what it is busy with.
     pub stuck: Vec<(String, ShutdownTimeout)>,
 }
+
+crate::__debug_is_the_message!(RegistryShutdownTimeout);
 
 impl RegistryShutdownTimeout {
     fn describe(&self) -> String {

@@ -28,6 +28,7 @@ mod list_body;
 mod list_options;
 mod list_pace;
 mod managed_fields;
+mod recovery;
 mod request;
 mod sketch;
 mod splitter;
@@ -46,6 +47,7 @@ pub(crate) use kube_source::check_namespace;
 pub use kube_source::{KubeSource, KubeSourceError, KubeSourceOptions};
 pub use list_options::{ListOptions, ListOptionsError};
 pub use managed_fields::ManagedFields;
+pub use recovery::Recovery;
 pub(crate) use request::DecodesGzip;
 
 /// Lists and watches one kind in one scope (all namespaces, or one).
@@ -284,7 +286,7 @@ impl fmt::Display for Undecodable {
 /// Texts of the server are printed escaped, and cut at 1,024 characters.
 ///
 /// `Clone`, so that one error can stand in `status()`, in a log line and in an event.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
     /// The server answered with an error, as a response or as an event in a watch.
@@ -332,6 +334,8 @@ pub enum SourceError {
     #[error("the request cannot be made: {}", Printable::message(.0))]
     Request(String),
 }
+
+crate::__debug_is_the_message!(SourceError);
 
 /// An error answer of the server (`metav1.Status`), as far as the library needs it.
 ///

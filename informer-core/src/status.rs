@@ -1,6 +1,7 @@
 //! The one place every state change of an informer passes through, and what a user reads there.
 
 mod audit;
+mod failing;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +18,9 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{SourceError, Undecodable};
 use crate::sync::{LogLimit, Mutex, simulation};
+
+use failing::Failing;
+pub(crate) use failing::{Failure, Pending};
 
 pub use audit::{AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Differences};
 
@@ -86,7 +90,7 @@ impl State {
     }
 
     /// How far this is from well: what the state of several scopes together is judged by.
-    fn severity(&self) -> u8 {
+    pub(crate) fn severity(&self) -> u8 {
         match self {
             Self::Live => 0,
             Self::Listing { .. } => 1,
@@ -121,7 +125,10 @@ impl fmt::Display for State {
                 write!(f, "trying again in {}: {error}", Wait(*retry_in))
             }
             Self::Forbidden { error } => write!(f, "forbidden, trying again slowly: {error}"),
-            Self::NotFound { error } => write!(f, "not found, trying again slowly: {error}"),
+            Self::NotFound { error } => write!(
+                f,
+                "not found: is the CRD installed, and is this version served? trying again slowly: {error}"
+            ),
             Self::Stopped => f.write_str("stopped"),
         }
     }
@@ -229,8 +236,8 @@ pub struct ScopeStatus {
     completeness: Completeness,
     /// The version of the last list that was queued.
     listed: Option<ResourceVersion>,
-    /// Since when the server has refused us, in whichever words.
-    refused_since: Option<Instant>,
+    /// The failed attempts since the last complete list.
+    failing: Failing,
 }
 
 /// Whether the connection is known to carry data.
@@ -291,7 +298,7 @@ impl Board {
                 contact: Contact::Trusted,
                 completeness: Completeness::Whole,
                 listed: None,
-                refused_since: None,
+                failing: Failing::default(),
             })
             .collect();
         Self {
@@ -328,6 +335,11 @@ impl Board {
         self.scopes.lock().clone()
     }
 
+    /// Whether an object of this key belongs to one of the scopes.
+    pub(crate) fn covers(&self, key: &ObjectKey) -> bool {
+        self.scopes.lock().iter().any(|scope| scope.scope.contains(key))
+    }
+
     pub(crate) fn set_transform_failures(&self, failures: u64) {
         self.transform_failures.store(failures, Ordering::Relaxed);
     }
@@ -341,13 +353,15 @@ impl Board {
         worst(&self.scopes.lock())
     }
 
-    /// The state of the scope that is worst off, and since when the server has refused a scope.
-    pub(crate) fn worst_and_refused(&self) -> (State, Option<Instant>) {
+    /// The scopes whose initial state was not read yet, or all if only the commit is missing.
+    pub(crate) fn pending(&self) -> Vec<Pending> {
         let scopes = self.scopes.lock();
-        (
-            worst(&scopes),
-            scopes.iter().filter_map(|scope| scope.refused_since).min(),
-        )
+        let has_unlisted = scopes.iter().any(|scope| scope.listed.is_none());
+        scopes
+            .iter()
+            .filter(|scope| !has_unlisted || scope.listed.is_none())
+            .map(|scope| Pending::new(scope.scope.clone(), scope.state.clone(), scope.failing.clone()))
+            .collect()
     }
 
     pub(crate) fn stopped(&self) {
@@ -381,12 +395,6 @@ fn worst(scopes: &[ScopeStatus]) -> State {
 
 impl ScopeStatus {
     fn set(&mut self, state: State) {
-        self.refused_since = match state {
-            State::Forbidden { .. } | State::NotFound { .. } => {
-                self.refused_since.or_else(|| Some(Instant::now()))
-            }
-            _ => None,
-        };
         if matches!(state, State::Stalled) {
             self.contact = Contact::Suspect;
         }
@@ -435,6 +443,10 @@ impl Reporter {
     /// A list has begun, or so many of its objects have arrived.
     pub(crate) fn listing(&self, received: u64, expected: Option<u64>) {
         self.update(|scope| {
+            match received {
+                0 => scope.failing.attempted(),
+                _ => scope.failing.progressed(),
+            }
             // An attempt is not yet a success: a refusal or a failure stays visible until something has
             // arrived.
             let troubled = !matches!(
@@ -462,6 +474,7 @@ impl Reporter {
             };
             scope.listed = Some(version.clone());
             scope.unusable = (unusable + unreadable) as u64;
+            scope.failing.succeeded();
             scope.counts.lists += 1;
             scope.version = Some(version.clone());
             scope.last_contact = Some(Instant::now());
@@ -533,6 +546,7 @@ impl Reporter {
         self.update(|scope| {
             changed = std::mem::discriminant(&scope.state) != std::mem::discriminant(&state);
             scope.counts.errors += 1;
+            scope.failing.failed(error, now);
             let (since, count) = match &scope.last_error {
                 Some(last) if last.count > 0 => (last.since, last.count + 1),
                 _ => (now, 1),

@@ -198,23 +198,35 @@ impl SharedInformerFactory {
     }
 
     /// Waits until every started informer, and every handler it has, is in sync: the cache has the whole initial state, and the
-    /// handlers have returned from it. Streams are not waited for: their readers decide when to go on. Nor are informers that
-    /// were asked for after the last [`start`](Self::start).
+    /// handlers have returned from it. Streams are not waited for: their readers decide when to go on.
+    ///
+    /// As in client-go, informers created after the last [`start`](Self::start) are neither started nor
+    /// waited for: call `start` again. This logs a warning that names each of them once, and so does the
+    /// first read from a lister of an informer that was never started.
     ///
     /// # Errors
-    /// [`SyncError`] names each informer that is not in sync, and why. It comes when nothing else is left to wait for: each of those
-    /// has been refused by the server (403, 404) for 10 s
-    /// ([configurable](SharedInformerFactoryBuilder::give_up_refused_after)), or has stopped. If nothing was ever started, it
-    /// comes at once. An unreachable server is waited for; [`wait_for_sync_within`](Self::wait_for_sync_within) has a deadline. The informers go on
+    /// [`SyncError`] names each informer that is not in sync, and why. It is returned when nothing else is
+    /// left to wait for, that is when each of those informers
+    ///
+    /// - has failed for 10 s ([configurable](SharedInformerFactoryBuilder::give_up_refused_after)) in a way that no
+    ///   waiting heals: no rights (403), no such resource (404), bad credentials (401), a bad request (400, 422), a
+    ///   certificate that is not trusted, an object over the size limit;
+    /// - has not reached the server, or has received nothing but 5xx answers, for 60 s
+    ///   ([configurable](SharedInformerFactoryBuilder::give_up_unreachable_after));
+    /// - or has stopped.
+    ///
+    /// These times count from the call and include at least one attempt that was begun after it, so calling
+    /// this again waits again. If nothing was ever started, the error is returned at once. Informers go on
     /// trying in any case.
     pub async fn wait_for_sync(&self) -> Result<(), SyncError> {
         self.inner.registry.wait_for_sync(self.inner.limits).await
     }
 
-    /// Like [`wait_for_sync`](Self::wait_for_sync), giving up after a time with what every missing informer was doing.
+    /// Like [`wait_for_sync`](Self::wait_for_sync), with a time limit for the whole wait in place of the
+    /// others: while an informer is refused or cannot reach the server, this goes on waiting until `time` has
+    /// passed.
     pub async fn wait_for_sync_within(&self, time: Duration) -> Result<(), SyncError> {
-        let limits = self.inner.limits.total(time);
-        self.inner.registry.wait_for_sync(limits).await
+        self.inner.registry.wait_for_sync(WaitLimits::within(time)).await
     }
 
     /// The way to being in sync, to be shown to somebody who waits.

@@ -193,7 +193,7 @@
 //!     eprintln!("{error}"); // 1 of 3 informers not in sync: secrets: forbidden: ..
 //!     for informer in &error.unsynced {
 //!         match &informer.waiting_for {
-//!             WaitingFor::Cache(state) => eprintln!("{}: {state}", informer.resource),
+//!             WaitingFor::Cache(pending) => eprintln!("{}: {pending}", informer.resource),
 //!             WaitingFor::Handlers(names) => eprintln!("{}: waiting for {names:?}", informer.resource),
 //!             other => eprintln!("{}: {other}", informer.resource),
 //!         }
@@ -311,17 +311,18 @@ pub use factory::{
 )]
 pub use generated::*;
 pub use informer_core::registry::{
-    InformerProgress, RegistryShutdownTimeout, SyncError, SyncProgress, SyncReport, Unsynced, WaitingFor,
+    InformerProgress, RegistryShutdownTimeout, SyncError, SyncProgress, SyncReport, Unsynced, WaitLimits,
+    WaitingFor,
 };
 pub use informer_core::{
     AddHandlerError, AnyObject, AsyncEventHandler, BackoffConfig, BufferMode, BuildError, Counts, Deleted,
     DynInformer, Event, EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState,
     HandlerStatus, Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError,
-    ListOptions, ListenerEnded, ManagedFields, Namespaces, NotSynced, Object, ObjectKey, Offload, Origin,
-    Overflow, ParseKeyError, ParseSelectorError, Projected, ReflectorConfig, Registration, Removal,
-    ResourceVersion, Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder, ShutdownTimeout,
-    Snapshot, SourceError, StartError, State, StatusWatch, TransformAny, UpdateCause, WaitError,
-    WatchErrorHandler, WatchListVerdict,
+    ListOptions, ListenerEnded, ManagedFields, Namespaces, NeverShown, NotSynced, Object, ObjectKey, Offload,
+    Origin, Overflow, ParseKeyError, ParseSelectorError, PendingScopes, Projected, ReflectorConfig,
+    Registration, Removal, ResourceVersion, Scope, ScopeStatus, Selector, SharedInformer,
+    SharedInformerBuilder, ShutdownTimeout, Snapshot, SourceError, StartError, State, StatusWatch,
+    TransformAny, UpdateCause, WaitError, WaitForError, WatchErrorHandler, WatchListVerdict,
 };
 pub use informer_core::{
     AuditHandler, AuditMismatch, AuditOptions, AuditOutcome, AuditReport, AuditSkipped, AuditStatus,

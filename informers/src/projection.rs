@@ -145,7 +145,7 @@ fn compare(
 }
 
 /// A projection names fields that its whole type does not read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{projection} would always find nothing in: {}", list(fields))]
 #[non_exhaustive]
 pub struct UnknownFields {
@@ -154,6 +154,8 @@ pub struct UnknownFields {
     /// What is not there.
     pub fields: Vec<UnknownField>,
 }
+
+informer_core::__debug_is_the_message!(UnknownFields);
 
 /// A field that the whole type does not read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::lister::Lister;
 use crate::namespace::NamespaceLister;
 
 /// Why no object was found whose selector means a given one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExpansionError {
     /// The object has no labels, so that no selector of these kinds can mean it.
@@ -40,6 +40,8 @@ pub enum ExpansionError {
         key: ObjectKey,
     },
 }
+
+informer_core::__debug_is_the_message!(ExpansionError);
 
 impl std::fmt::Display for ExpansionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -33,7 +33,7 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 ///
 /// and no `get` by name alone, which would be ambiguous:
 ///
-/// ```compile_fail,E0599
+/// ```compile_fail,E0277
 /// # let (_writer, indexer) = informer_core::store::new();
 /// use k8s_openapi::api::core::v1::Pod;
 /// use listers::Lister;
@@ -44,7 +44,7 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 ///
 /// One that does not has [`get`](Self::get), and no `namespace`:
 ///
-/// ```compile_fail,E0599
+/// ```compile_fail,E0277
 /// # let (_writer, indexer) = informer_core::store::new();
 /// use k8s_openapi::api::core::v1::Node;
 /// use listers::Lister;
@@ -174,24 +174,33 @@ impl<K: Object> Lister<K> {
     }
 }
 
-impl<K: Object<Scope: HasNamespaces>> Lister<K> {
-    /// A lister of one namespace, whether that exists or not.
-    pub fn namespace(&self, namespace: &str) -> NamespaceLister<K> {
+// The bounds are those of the methods, not of an impl: only then does the compiler show what the traits say
+// to the author of a call that a kind does not allow.
+impl<K: Object> Lister<K> {
+    /// A lister of one namespace, whether that exists or not. For kinds whose objects are in namespaces.
+    pub fn namespace(&self, namespace: &str) -> NamespaceLister<K>
+    where
+        K::Scope: HasNamespaces,
+    {
         NamespaceLister::new(self.indexer.clone(), namespace)
     }
-}
 
-impl<K: Object<Scope: HasNamesAlone>> Lister<K> {
-    /// The object of this name.
-    pub fn get(&self, name: &str) -> Option<Arc<K>> {
+    /// The object of this name. For cluster-scoped kinds.
+    pub fn get(&self, name: &str) -> Option<Arc<K>>
+    where
+        K::Scope: HasNamesAlone,
+    {
         self.indexer.get(&ObjectKey::cluster(name))
     }
 
-    /// The object of this name, or an error that names it.
+    /// The object of this name, or an error that names it. For cluster-scoped kinds.
     ///
     /// # Errors
     /// [`NotFound`] if the cache has no such object.
-    pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
+    pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound>
+    where
+        K::Scope: HasNamesAlone,
+    {
         self.require_key(&ObjectKey::cluster(name))
     }
 }

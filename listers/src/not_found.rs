@@ -9,11 +9,13 @@ use informer_core::{Indexer, Object, ObjectKey};
 ///
 /// The server was not asked: it may have the object if the informer has not heard of it yet (was it waited for?), or does not
 /// cover its namespace, or selects by labels that the object has not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NotFound {
     kind: String,
     key: ObjectKey,
 }
+
+informer_core::__debug_is_the_message!(NotFound);
 
 impl NotFound {
     pub(crate) fn of<K: Object>(indexer: &Indexer<K>, key: ObjectKey) -> Self {

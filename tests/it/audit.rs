@@ -14,6 +14,7 @@ use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
 use serde::de::DeserializeOwned;
 
 use crate::support::server_with;
+pub(crate) use rig::Errors;
 use rig::{Audited, HOUR, PERIOD, churn, exact_lists, is_exact, maps, tell};
 
 #[tokio::test(start_paused = true)]

@@ -11,6 +11,7 @@ use informers::{
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use tokio_util::sync::CancellationToken;
 
+use crate::audit::Errors;
 use crate::support::{Heard, LONG, item, item_in, keys, pod, server_with, settled, tasks};
 
 pub(crate) fn factory_of(server: &ApiServer) -> SharedInformerFactory {
@@ -137,6 +138,42 @@ async fn start_starts_only_what_was_asked_for_and_may_be_called_again() {
         .map(|status| status.resource)
         .collect();
     assert_eq!(resources, ["configmaps", "pods"]);
+    factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_is_not_started_is_warned_of_once() {
+    let log = Errors::listen();
+    let server = server_with(&["a"]);
+    let factory = factory_of(&server);
+    factory.core().v1().pods().informer();
+    factory.start();
+    let maps = factory.core().v1().config_maps().lister();
+    let by_hand = factory.core().v1().secrets().informer();
+    by_hand.start().unwrap();
+    log.warnings();
+
+    factory.wait_for_sync().await.unwrap();
+    let warnings = log.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].contains("configmaps") && warnings[0].contains("call `start` again"),
+        "{warnings:?}"
+    );
+    factory.wait_for_sync().await.unwrap();
+    assert_eq!(log.warnings(), [""; 0], "it is said once");
+
+    assert!(maps.list(&Selector::everything()).is_empty());
+    let warnings = log.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("was not started"), "{warnings:?}");
+    assert!(maps.is_empty());
+    assert_eq!(log.warnings(), [""; 0], "it is said once");
+
+    factory.start();
+    factory.wait_for_sync().await.unwrap();
+    assert_eq!(maps.len(), 1);
+    assert_eq!(log.warnings(), [""; 0]);
     factory.shutdown().await;
 }
 

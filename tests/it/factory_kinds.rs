@@ -86,6 +86,10 @@ async fn a_resource_the_server_does_not_have_is_named_by_the_wait() {
         text.starts_with("1 of 1 informers not in sync: widgets.example.com: not found"),
         "{text}"
     );
+    assert!(
+        text.contains("is the CRD installed, and is this version served?"),
+        "{text}"
+    );
     assert!(matches!(error.unsynced[0].waiting_for, WaitingFor::Cache(_)));
     factory.shutdown().await;
 }
@@ -308,13 +312,12 @@ async fn options_that_cannot_work_are_refused_by_build() {
     let builder = || SharedInformerFactory::builder(server.client());
     let check = |builder: SharedInformerFactoryBuilder, expected: &str| {
         let error = builder.build().unwrap_err();
-        let cause = std::error::Error::source(&error).map(ToString::to_string);
-        let text = format!("{error}: {}", cause.unwrap_or_default());
+        let text = error.to_string();
         assert!(text.contains(expected), "{text}");
     };
     check(
         builder().namespace(""),
-        "an option of the factory cannot be used: a namespace name is empty",
+        "cannot use an option of the factory: a namespace name is empty",
     );
     check(
         builder().namespaces(Vec::<String>::new()),
@@ -329,11 +332,11 @@ async fn options_that_cannot_work_are_refused_by_build() {
     );
     check(
         builder().kind::<Pod>(|pods| pods.page_size(0)),
-        "the options for pods cannot be used: the page size is zero",
+        "cannot use the options for pods: the page size is zero",
     );
     check(
         builder().kind::<Deployment>(|deployments| deployments.labels("a==b==c")),
-        "the options for deployments.apps cannot be used",
+        "cannot use the options for deployments.apps",
     );
     check(
         builder().kind::<Node>(|nodes| nodes.namespace("web")),
@@ -390,4 +393,39 @@ async fn handlers_of_any_kind_hear_what_typed_ones_hear() {
     assert!(heard[1].starts_with("Added(default/p@"), "{heard:?}");
     assert!(heard[2].starts_with("Deleted(Observed(default/p@"), "{heard:?}");
     factory.shutdown().await;
+}
+
+/// `main` prints an error it returns by `Debug`.
+#[tokio::test(start_paused = true)]
+async fn errors_print_as_their_message_with_the_reason() {
+    let server = ApiServer::start();
+    let shown = |error: Box<dyn std::error::Error>, expected: &str| {
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(format!("{error:?}"), expected);
+    };
+    let builder = || SharedInformerFactory::builder(server.client());
+    let of_a_kind = builder()
+        .kind::<Pod>(|pods| pods.page_size(0))
+        .build()
+        .unwrap_err();
+    shown(
+        of_a_kind.into(),
+        "cannot use the options for pods: the page size is zero; leave it out for the default",
+    );
+    let of_all = builder().namespace("").build().unwrap_err();
+    shown(
+        of_all.into(),
+        "cannot use an option of the factory: a namespace name is empty; \
+         leave the namespace out to cover all namespaces",
+    );
+    let factory = factory_of(&server);
+    factory.core().v1().pods().informer();
+    let not_started = factory.wait_for_sync().await.unwrap_err();
+    shown(
+        not_started.into(),
+        "1 of 1 informers not in sync: pods: not started",
+    );
+    let no_cluster = informers::client::ClientError::NoConfiguration;
+    let text = no_cluster.to_string();
+    shown(no_cluster.into(), &text);
 }

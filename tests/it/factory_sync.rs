@@ -56,10 +56,10 @@ async fn a_refused_informer_ends_the_wait_after_ten_seconds_with_the_reason() {
         "{text}"
     );
     let unsynced = only(error);
-    let WaitingFor::Cache(state) = &unsynced.waiting_for else {
+    let WaitingFor::Cache(pending) = &unsynced.waiting_for else {
         panic!("{unsynced}");
     };
-    assert!(matches!(**state, State::Forbidden { .. }), "{state}");
+    assert!(matches!(pending.worst(), State::Forbidden { .. }), "{pending}");
     factory.shutdown().await;
 }
 

@@ -52,7 +52,10 @@ async fn every_failed_list_reaches_the_watch_error_handler() {
     informer.start().unwrap();
     let error = informer.synced_within(Duration::from_secs(10)).await.unwrap_err();
     assert_eq!(error.resource, "configmaps");
-    assert!(matches!(*error.state, State::BackingOff { .. }), "{error}");
+    assert!(
+        matches!(error.pending.worst(), State::BackingOff { .. }),
+        "{error}"
+    );
     let told = errors.lock().unwrap().clone();
     assert!(
         !told.is_empty() && told.iter().all(|error| *error == format!("{}: 500", Scope::All)),
@@ -91,7 +94,7 @@ async fn refusals_are_states_of_their_own_and_pass() {
         door.shut(code, reason);
         informer.start().unwrap();
         let error = informer.synced_within(Duration::from_secs(60)).await.unwrap_err();
-        let shown = match *error.state {
+        let shown = match error.pending.worst() {
             State::Forbidden { .. } => 403,
             State::NotFound { .. } => 404,
             _ => 0,

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use informer_core::{ListenerEnded, ResourceVersion, SharedInformer, WaitError};
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _};
+use informer_core::{ListenerEnded, ResourceVersion, SharedInformer, State, WaitError};
 use informer_testing::{ApiServer, VersionFormat};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::scripted::Rig;
 use crate::support::{Door, Heard, LONG, informer_of, item, quiet, server_with, start, version_of};
@@ -136,4 +139,84 @@ async fn versions_that_cannot_be_ordered_cannot_be_waited_for() {
     assert_ne!(informer.last_sync_resource_version(), Some(version_of(&written)));
     assert_eq!(heard.take(), ["initial a", "update a"]);
     informer.shutdown().await;
+}
+
+/// What waits on an informer must return although no task of it ever ran.
+#[tokio::test(start_paused = true)]
+async fn a_token_cancelled_before_the_start_ends_every_wait() {
+    let server = server_with(&["a"]);
+    let make = || {
+        let token = CancellationToken::new();
+        let builder = SharedInformer::<ConfigMap>::builder(server.client()).cancel_with(&token);
+        (builder.build().unwrap(), token)
+    };
+    let ends = async |what: &str, wait: BoxFuture<'static, ()>, token: CancellationToken| {
+        let waiter = tokio::spawn(wait);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!waiter.is_finished(), "{what} did not wait");
+        token.cancel();
+        let ended = tokio::time::timeout(LONG, waiter).await;
+        ended.unwrap_or_else(|_| panic!("{what} waits for ever")).unwrap();
+    };
+
+    let (informer, token) = make();
+    let wait = async move {
+        let version = ResourceVersion::new("1");
+        assert_eq!(informer.wait_until(&version).await, Err(WaitError::Stopped));
+    };
+    ends("wait_until", wait.boxed(), token).await;
+
+    let (informer, token) = make();
+    let written = server.update(&item("a", "2")).unwrap();
+    let wait = async move {
+        informer.wait_for(&written).await.unwrap_err();
+    };
+    ends("wait_for", wait.boxed(), token).await;
+
+    let (informer, token) = make();
+    let registration = Heard::new().add_to(&informer);
+    let wait = async move {
+        assert_eq!(registration.synced().await, Err(ListenerEnded::Stopped));
+        drop(informer);
+    };
+    ends("Registration::synced", wait.boxed(), token).await;
+
+    let (informer, token) = make();
+    let mut events = informer.events();
+    let wait = async move {
+        assert!(events.next().await.is_none());
+        drop(informer);
+    };
+    ends("events", wait.boxed(), token).await;
+
+    let (informer, token) = make();
+    let mut changes = informer.status_changes();
+    let wait = async move {
+        assert!(changes.changed().await);
+        assert!(matches!(informer.status().state, State::Stopped));
+    };
+    ends("status_changes", wait.boxed(), token).await;
+
+    let (informer, token) = make();
+    let wait = async move {
+        informer.synced().await.unwrap_err();
+    };
+    ends("synced", wait.boxed(), token).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_that_begin_after_the_token_was_cancelled_end_at_once() {
+    let server = server_with(&["a"]);
+    let token = CancellationToken::new();
+    let builder = SharedInformer::<ConfigMap>::builder(server.client()).cancel_with(&token);
+    let informer = builder.build().unwrap();
+    let registration = Heard::new().add_to(&informer);
+    token.cancel();
+    let waits = async {
+        assert_eq!(registration.synced().await, Err(ListenerEnded::Stopped));
+        let version = ResourceVersion::new("1");
+        assert_eq!(informer.wait_until(&version).await, Err(WaitError::Stopped));
+        assert!(informer.events().next().await.is_none());
+    };
+    tokio::time::timeout(LONG, waits).await.expect("nothing waits");
 }

@@ -183,7 +183,7 @@ async fn a_definition_that_comes_later_is_waited_for() {
         .unwrap();
     informer.start().unwrap();
     let error = informer.synced_within(Duration::from_secs(60)).await.unwrap_err();
-    assert!(matches!(*error.state, State::NotFound { .. }), "{error}");
+    assert!(matches!(error.pending.worst(), State::NotFound { .. }), "{error}");
     server.create::<CustomResourceDefinition>(&Widget::crd()).unwrap();
     server.create(&widget("gear", 3)).unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();

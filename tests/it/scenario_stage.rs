@@ -63,7 +63,7 @@ impl Stage {
         });
         config.page_size = settings.page_size;
         let mut builder = SharedInformer::builder_from_sources(sources)
-            .reflector(config)
+            .reflector(|_| config)
             .offload(Offload::Inline);
         if let Some(period) = settings.resync {
             builder = builder.resync(period);

@@ -24,7 +24,7 @@ async fn storm(seed: u64) {
     config.initial = [InitialState::WatchList, InitialState::List][random.random_range(0..2)];
     config.page_size = [None, Some(3)][random.random_range(0..2)];
     let mut builder = SharedInformer::<ConfigMap>::builder(server.client())
-        .reflector(config)
+        .reflector(|_| config)
         .offload(Offload::Inline);
     if random.random_bool(0.5) {
         builder = builder.namespaces(NAMESPACES);

@@ -116,9 +116,11 @@ impl DeltaFifo {
 }
 
 /// The queue no longer has anyone to take what is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the queue is closed")]
 pub struct Closed;
+
+crate::__debug_is_the_message!(Closed);
 
 /// What the log holds.
 enum Entry<K> {

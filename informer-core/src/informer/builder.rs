@@ -22,9 +22,10 @@ use crate::object::{AnyObject, Object};
 use crate::processor::Processor;
 use crate::reflector::{InitialState, Reflector, ReflectorConfig, Relist};
 use crate::scope::Scope;
+use crate::selector::Selector;
 use crate::source::{
-    self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListWatch, ManagedFields,
-    SourceError,
+    self, DecodeOn, KubeSource, KubeSourceError, KubeSourceOptions, ListOptions, ListOptionsError, ListWatch,
+    ManagedFields, SourceError,
 };
 use crate::status::{Board, Reporter, WatchErrorHandler};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
@@ -200,9 +201,23 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Sets how the reflector asks, waits and gives up, all at once.
-    pub fn reflector(mut self, config: ReflectorConfig) -> Self {
-        self.reflector = config;
+    /// Changes how the reflector asks, waits and gives up. `edit` receives the current settings, so
+    /// everything it leaves alone stays as it is:
+    ///
+    /// ```no_run
+    /// # use informer_core::SharedInformer;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # fn example(client: kube::Client) {
+    /// use std::time::Duration;
+    ///
+    /// let builder = SharedInformer::<Pod>::builder(client).page_size(100).reflector(|mut config| {
+    ///     config.backoff.cap = Duration::from_secs(10);
+    ///     config
+    /// });
+    /// # }
+    /// ```
+    pub fn reflector(mut self, edit: impl FnOnce(ReflectorConfig) -> ReflectorConfig) -> Self {
+        self.reflector = edit(self.reflector);
         self
     }
 
@@ -287,9 +302,18 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Sets how requests are made and bodies read, all at once. Namespaces are chosen by [`namespaces`](Self::namespaces).
-    pub fn source_options(mut self, options: KubeSourceOptions<K>) -> Self {
-        self.options = options;
+    /// How long the server may take until it begins to answer a request. Default 30 s. See
+    /// [`KubeSourceOptions::answer_deadline`].
+    pub fn answer_deadline(mut self, time: Duration) -> Self {
+        self.options.answer_deadline = time;
+        self
+    }
+
+    /// Changes how requests are made and bodies read. `edit` receives the current options, selectors
+    /// included, so everything it leaves alone stays as it is. Namespaces are chosen by
+    /// [`namespaces`](Self::namespaces).
+    pub fn source_options(mut self, edit: impl FnOnce(KubeSourceOptions<K>) -> KubeSourceOptions<K>) -> Self {
+        self.options = edit(self.options);
         self
     }
 
@@ -315,12 +339,24 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
+    /// The label selector of every request. Custom sources select as they like.
+    fn selector(&self) -> Result<Selector, BuildError> {
+        match (&self.origin, &self.options.list_options.labels) {
+            (Origin::Client(_), Some(labels)) => {
+                let parsed = labels.parse().map_err(ListOptionsError::from);
+                Ok(parsed.map_err(KubeSourceError::from)?)
+            }
+            _ => Ok(Selector::everything()),
+        }
+    }
+
     /// Makes the informer. Nothing is asked of the server yet.
     pub fn build(self) -> Result<SharedInformer<K>, BuildError> {
         if self.reflector.page_size == Some(0) {
             return Err(BuildError::ZeroPageSize);
         }
         let sources = sources(&self.origin, &self.namespaces, &self.options)?;
+        let selector = self.selector()?;
         let first = sources.first().ok_or(BuildError::NoSource)?;
         let resource = first.resource().to_owned();
         let scopes: Vec<Scope> = sources
@@ -383,6 +419,7 @@ impl<K: Object> SharedInformerBuilder<K> {
                 synced,
                 stopped: Latch::new(),
                 commits,
+                selector,
                 handler_defaults: self.handler_defaults,
                 life: Mutex::new(Life::Created(Box::new(parts))),
                 token: self.token,

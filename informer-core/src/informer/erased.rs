@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::{
     AddHandlerError, InformerStatus, NotSynced, SharedInformer, ShutdownTimeout, StartError, StatusWatch,
-    WaitError,
+    WaitError, WaitForError,
 };
 use crate::handler::{Event, HandlerOptions};
 use crate::key::ObjectKey;
@@ -21,7 +21,8 @@ use crate::object::{AnyObject, Object};
 use crate::processor::{HandlerState, Registration};
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
-use crate::status::State;
+use crate::status::{Pending, State};
+use crate::store::Freshness;
 
 /// A [`SharedInformer`] whose kind is known at run time only.
 ///
@@ -113,6 +114,40 @@ impl DynInformer {
         self.0.wait_until(version).await
     }
 
+    /// See [`SharedInformer::wait_until_within`].
+    pub async fn wait_until_within(
+        &self,
+        version: &ResourceVersion,
+        time: Duration,
+    ) -> Result<(), WaitError> {
+        self.0.wait_until_within(version, time).await
+    }
+
+    /// See [`SharedInformer::wait_for`].
+    pub async fn wait_for(&self, object: &dyn AnyObject) -> Result<(), WaitForError> {
+        self.0.wait_for(object.metadata()).await
+    }
+
+    /// See [`SharedInformer::wait_for_within`].
+    pub async fn wait_for_within(&self, object: &dyn AnyObject, time: Duration) -> Result<(), WaitForError> {
+        self.0.wait_for_within(object.metadata(), time).await
+    }
+
+    /// See [`SharedInformer::wait_for_deletion`].
+    pub async fn wait_for_deletion(&self, key: &ObjectKey, uid: &str) -> Result<(), WaitForError> {
+        self.0.wait_for_deletion(key, uid).await
+    }
+
+    /// See [`SharedInformer::wait_for_deletion_within`].
+    pub async fn wait_for_deletion_within(
+        &self,
+        key: &ObjectKey,
+        uid: &str,
+        time: Duration,
+    ) -> Result<(), WaitForError> {
+        self.0.wait_for_deletion_within(key, uid, time).await
+    }
+
     /// The events as a stream, for async code: see [`SharedInformer::events`].
     pub fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>> {
         self.0.events()
@@ -163,6 +198,11 @@ impl DynInformer {
         self.0.objects()
     }
 
+    /// Whether the informer was started, through a factory or by hand.
+    pub(crate) fn was_started(&self) -> bool {
+        self.0.was_started()
+    }
+
     pub(crate) fn sync_state(&self) -> SyncState {
         self.0.sync_state()
     }
@@ -194,11 +234,15 @@ pub(crate) enum SyncState {
     /// The cache is complete; these handlers have not heard all of it.
     Handlers { names: Vec<String>, hope: HandlerHope },
     /// The cache is not complete.
-    Cache {
-        state: State,
-        /// Since when the server has refused one of its scopes.
-        refused_since: Option<Instant>,
-    },
+    Cache { hope: CacheHope, scopes: Vec<Pending> },
+}
+
+/// Whether a cache that is not complete may still become so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheHope {
+    Open,
+    /// The informer has stopped.
+    Lost,
 }
 
 /// Whether handlers that have not heard everything still may.
@@ -227,6 +271,28 @@ trait Erased: Any + Send + Sync {
     fn synced(&self) -> BoxFuture<'_, Result<(), NotSynced>>;
     fn synced_within(&self, time: Duration) -> BoxFuture<'_, Result<(), NotSynced>>;
     fn wait_until<'a>(&'a self, version: &'a ResourceVersion) -> BoxFuture<'a, Result<(), WaitError>>;
+    fn wait_until_within<'a>(
+        &'a self,
+        version: &'a ResourceVersion,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitError>>;
+    fn wait_for<'a>(&'a self, object: &'a ObjectMeta) -> BoxFuture<'a, Result<(), WaitForError>>;
+    fn wait_for_within<'a>(
+        &'a self,
+        object: &'a ObjectMeta,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>>;
+    fn wait_for_deletion<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+    ) -> BoxFuture<'a, Result<(), WaitForError>>;
+    fn wait_for_deletion_within<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>>;
     fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>>;
     fn last_sync_resource_version(&self) -> Option<ResourceVersion>;
     fn status(&self) -> InformerStatus;
@@ -236,6 +302,7 @@ trait Erased: Any + Send + Sync {
     fn is_stopped(&self) -> bool;
     fn shutdown(&self) -> BoxFuture<'_, ()>;
     fn shutdown_timeout(&self, time: Duration) -> BoxFuture<'_, Result<(), ShutdownTimeout>>;
+    fn was_started(&self) -> bool;
     fn sync_state(&self) -> SyncState;
     fn sync_changes(&self) -> watch::Receiver<u64>;
 }
@@ -297,6 +364,43 @@ impl<K: Object> Erased for SharedInformer<K> {
         Box::pin(self.wait_until(version))
     }
 
+    fn wait_until_within<'a>(
+        &'a self,
+        version: &'a ResourceVersion,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitError>> {
+        Box::pin(self.wait_until_within(version, time))
+    }
+
+    fn wait_for<'a>(&'a self, object: &'a ObjectMeta) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_write(object))
+    }
+
+    fn wait_for_within<'a>(
+        &'a self,
+        object: &'a ObjectMeta,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_write_within(object, time))
+    }
+
+    fn wait_for_deletion<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+    ) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_deletion(key, uid))
+    }
+
+    fn wait_for_deletion_within<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        uid: &'a str,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), WaitForError>> {
+        Box::pin(self.wait_for_deletion_within(key, uid, time))
+    }
+
     fn events(&self) -> BoxStream<'static, Event<dyn AnyObject>> {
         self.events().map(Event::erase).boxed()
     }
@@ -333,14 +437,24 @@ impl<K: Object> Erased for SharedInformer<K> {
         Box::pin(self.shutdown_timeout(time))
     }
 
+    fn was_started(&self) -> bool {
+        self.shared.indexer.freshness() != Freshness::NotStarted
+    }
+
     fn sync_state(&self) -> SyncState {
         if !self.has_synced() {
-            // A token that was just cancelled may not have been noticed by the tasks yet.
-            let (state, refused_since) = match self.is_stopped() {
-                true => (State::Stopped, None),
-                false => self.shared.board.worst_and_refused(),
+            let mut scopes = self.shared.board.pending();
+            let hope = match self.is_stopped() {
+                true => CacheHope::Lost,
+                false => CacheHope::Open,
             };
-            return SyncState::Cache { state, refused_since };
+            if hope == CacheHope::Lost {
+                // A token that was just cancelled may not have been noticed by the tasks yet.
+                for scope in &mut scopes {
+                    scope.state = State::Stopped;
+                }
+            }
+            return SyncState::Cache { hope, scopes };
         }
         let missing = self.shared.processor.missing();
         if missing.is_empty() {

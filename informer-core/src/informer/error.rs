@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use super::PendingScopes;
+use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::source::KubeSourceError;
-use crate::status::State;
 use crate::store::IndexError;
 
 /// Why an informer cannot be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A namespace without a name.
@@ -38,7 +39,7 @@ pub enum BuildError {
 }
 
 /// Why an informer cannot be started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// It was started before: an informer runs once.
@@ -55,7 +56,7 @@ pub enum StartError {
 }
 
 /// Why a handler cannot be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddHandlerError {
     /// The informer has stopped: nothing will ever be told.
@@ -64,27 +65,29 @@ pub enum AddHandlerError {
 }
 
 /// Why an informer is not in sync.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{resource} are not in sync: {state}")]
+#[derive(Clone, thiserror::Error)]
+#[error("{resource} are not in sync: {pending}")]
 #[non_exhaustive]
 pub struct NotSynced {
     /// The resource.
     pub resource: String,
-    /// What the informer was doing when the wait ended.
-    pub state: Box<State>,
+    /// The scopes that were not in sync when the wait ended, and why.
+    pub pending: PendingScopes,
 }
 
 /// Why a wait for a version ended.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
     /// The time was up.
-    #[error("the cache did not reach version {version} within {after:?}; `status()` says why")]
+    #[error("the cache did not reach version {version} within {after:?}: {why}")]
     Timeout {
         /// The version waited for.
         version: ResourceVersion,
         /// How long.
         after: Duration,
+        /// Which scopes are behind, and why.
+        why: String,
     },
     /// The informer stopped first.
     #[error("the informer stopped before the cache reached the version")]
@@ -97,8 +100,56 @@ pub enum WaitError {
     },
 }
 
+/// Why a wait for a write or a deletion ended.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitForError {
+    /// The object has no name or no version, so it does not come from the server.
+    #[error("the object has no name or no resource version; pass what the server returned for the write")]
+    NotWritten,
+    /// The cache can never show the object.
+    #[error("the cache cannot show {key}: {reason}")]
+    NeverShown {
+        /// The object.
+        key: ObjectKey,
+        /// Why not.
+        reason: NeverShown,
+    },
+    /// The time was up.
+    #[error("the cache did not show the change of {key} within {after:?}: {why}")]
+    Timeout {
+        /// The object.
+        key: ObjectKey,
+        /// How long.
+        after: Duration,
+        /// How far the object's scope is, and why not further.
+        why: String,
+    },
+    /// The informer stopped first.
+    #[error("the informer stopped before the cache showed the change of {key}")]
+    Stopped {
+        /// The object.
+        key: ObjectKey,
+    },
+}
+
+/// Why a cache can never show an object.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NeverShown {
+    /// The object's namespace is not one of the informer's.
+    #[error("the informer does not cover its namespace")]
+    Namespace,
+    /// The informer's label selector does not match the labels.
+    #[error("its labels do not match the informer's selector \"{0}\"")]
+    LabelSelector(String),
+    /// The object's newest state cannot be decoded, or its transform failed: the cache keeps an older one.
+    #[error("its newest state cannot be used: {0}")]
+    Unusable(String),
+}
+
 /// A shutdown that took too long.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the informer did not stop within {after:?}; handlers still busy: {}", busy.join(", "))]
 #[non_exhaustive]
 pub struct ShutdownTimeout {
@@ -107,3 +158,14 @@ pub struct ShutdownTimeout {
     /// How long was waited.
     pub after: Duration,
 }
+
+crate::__debug_is_the_message!(
+    BuildError,
+    StartError,
+    AddHandlerError,
+    NotSynced,
+    WaitError,
+    WaitForError,
+    NeverShown,
+    ShutdownTimeout
+);

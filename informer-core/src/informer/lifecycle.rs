@@ -96,6 +96,7 @@ impl<K: Object> SharedInformer<K> {
             token: shared.token.clone(),
             resync: shared.processor.freeze_resync(),
         };
+        shared.indexer.start_filling();
         for handler in handlers {
             tasks.spawn_on(handler, &runtime);
         }
@@ -138,7 +139,18 @@ impl<K: Object> SharedInformer<K> {
 }
 
 impl<K: Object> Shared<K> {
-    /// Tells handlers and waiters of the end where no supervisor will.
+    /// Waits until no task is left. A token of the program's may have stopped an informer that was never
+    /// started: then this call ends it, because no supervisor runs that could.
+    pub(super) async fn ended(&self) {
+        tokio::select! {
+            biased;
+            () = self.stopped.wait() => return,
+            () = self.token.cancelled() => self.end_if_never_started(),
+        }
+        self.stopped.wait().await;
+    }
+
+    /// Ends handlers and waiters where no supervisor will.
     pub(super) fn end_if_never_started(&self) {
         let before = std::mem::replace(&mut *self.life.lock(), Life::Over);
         if let Life::Created(parts) = before {

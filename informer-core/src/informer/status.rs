@@ -5,7 +5,7 @@ use tokio::sync::watch;
 use super::SharedInformer;
 use crate::key::ObjectKey;
 use crate::object::Object;
-use crate::processor::HandlerStatus;
+use crate::processor::{HandlerStatus, Unstarted};
 use crate::status::{ScopeStatus, State};
 use crate::store::{Freshness, IndexStatus, Versions};
 
@@ -62,17 +62,27 @@ impl<K: Object> SharedInformer<K> {
 
     /// Waits for changes of the informer's state.
     pub fn status_changes(&self) -> StatusWatch {
-        StatusWatch(self.shared.board.subscribe())
+        StatusWatch {
+            changes: self.shared.board.subscribe(),
+            unstarted: self.unstarted(),
+        }
     }
 }
 
-/// Tells when an informer's state has changed; several changes in a row may be told as one.
+/// Notifies of changes of an informer's state; several changes in a row may be reported as one.
 #[derive(Clone, Debug)]
-pub struct StatusWatch(watch::Receiver<u64>);
+pub struct StatusWatch {
+    changes: watch::Receiver<u64>,
+    unstarted: Unstarted,
+}
 
 impl StatusWatch {
-    /// Waits for the next change since the last call. `false` once the informer is gone.
+    /// Waits for the next change since the last call. `false` once the informer was dropped.
     pub async fn changed(&mut self) -> bool {
-        self.0.changed().await.is_ok()
+        tokio::select! {
+            biased;
+            changed = self.changes.changed() => changed.is_ok(),
+            never = self.unstarted.clone().watch() => match never {},
+        }
     }
 }

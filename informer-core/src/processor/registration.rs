@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub use super::buffer::BufferMode;
 use super::listener::Listener;
+use super::unstarted::Unstarted;
 use crate::object::Object;
 use crate::sync::Latch;
 
@@ -63,7 +64,7 @@ pub struct HandlerStatus {
 }
 
 /// Why a handler will never be in sync.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenerEnded {
     /// It was removed first.
@@ -76,6 +77,8 @@ pub enum ListenerEnded {
     #[error("the informer stopped before the handler had received the initial state")]
     Stopped,
 }
+
+crate::__debug_is_the_message!(ListenerEnded);
 
 /// What a registration can do, whatever the kind.
 pub(super) trait Control: Send + Sync {
@@ -98,16 +101,28 @@ pub(super) enum Removing {
 /// A registered handler. Dropping it does not unregister: the handler stays until it is
 /// [removed](Self::remove) or its informer stops.
 #[derive(Clone)]
-pub struct Registration(Arc<dyn Control>);
+pub struct Registration {
+    control: Arc<dyn Control>,
+    unstarted: Unstarted,
+}
 
 impl Registration {
     pub(crate) fn new<K: Object>(listener: Arc<Listener<K>>) -> Self {
-        Self(listener)
+        Self {
+            control: listener,
+            unstarted: Unstarted::never(),
+        }
+    }
+
+    /// Its waits also end when the informer's token is cancelled before the informer was started.
+    pub(crate) fn of_unstarted(mut self, unstarted: Unstarted) -> Self {
+        self.unstarted = unstarted;
+        self
     }
 
     /// Whether the handler has returned from its calls for the whole initial state.
     pub fn has_synced(&self) -> bool {
-        self.0.synced().is_set()
+        self.control.synced().is_set()
     }
 
     /// Waits until the handler has returned from its calls for the whole initial state. Any number of tasks
@@ -115,8 +130,9 @@ impl Registration {
     pub async fn synced(&self) -> Result<(), ListenerEnded> {
         tokio::select! {
             biased;
-            () = self.0.synced().wait() => Ok(()),
-            () = self.0.ended().wait() => match self.status().state {
+            () = self.control.synced().wait() => Ok(()),
+            never = self.unstarted.clone().watch() => match never {},
+            () = self.control.ended().wait() => match self.status().state {
                 _ if self.has_synced() => Ok(()),
                 HandlerState::Removed => Err(ListenerEnded::Removed),
                 HandlerState::Disconnected => Err(ListenerEnded::Disconnected),
@@ -127,7 +143,7 @@ impl Registration {
 
     /// The handler's state, depth, resync period and panics: what the informer's `status()` shows of it.
     pub fn status(&self) -> HandlerStatus {
-        self.0.status()
+        self.control.status()
     }
 
     /// Removes the handler. It takes effect at this call, awaited or not: no further event reaches the
@@ -136,8 +152,8 @@ impl Registration {
     ///
     /// Removing twice, or after the informer stopped, does nothing.
     pub fn remove(&self) -> Removal {
-        let removing = self.0.remove();
-        let ended = self.0.ended().clone();
+        let removing = self.control.remove();
+        let ended = self.control.ended().clone();
         Removal(Box::pin(async move {
             match removing {
                 Removing::Running => ended.wait().await,

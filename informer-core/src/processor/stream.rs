@@ -1,5 +1,7 @@
 //! The events of an informer as a stream.
 
+use std::convert::Infallible;
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,6 +10,7 @@ use futures::Stream;
 
 use super::listener::{Listener, Serving};
 use super::registration::Registration;
+use super::unstarted::Unstarted;
 use crate::handler::Event;
 use crate::object::Object;
 
@@ -21,6 +24,8 @@ pub struct EventStream<K: Object> {
     listener: Arc<Listener<K>>,
     _serving: Serving<K>,
     registration: Registration,
+    /// Ends the informer if its token is cancelled before it was started.
+    unstarted: Pin<Box<dyn Future<Output = Infallible> + Send + Sync>>,
 }
 
 impl<K: Object> EventStream<K> {
@@ -31,7 +36,15 @@ impl<K: Object> EventStream<K> {
             listener,
             _serving: serving,
             registration,
+            unstarted: Box::pin(Unstarted::never().watch()),
         }
+    }
+
+    /// Also ends when the informer's token is cancelled before the informer was started.
+    pub(crate) fn of_unstarted(mut self, unstarted: Unstarted) -> Self {
+        self.registration = self.registration.clone().of_unstarted(unstarted.clone());
+        self.unstarted = Box::pin(unstarted.watch());
+        self
     }
 
     /// The stream's registration: whether it has yielded the initial state, how many events wait.
@@ -43,11 +56,13 @@ impl<K: Object> EventStream<K> {
 impl<K: Object> Stream for EventStream<K> {
     type Item = Event<K>;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         loop {
             if let Some(event) = self.listener.take() {
                 return Poll::Ready(Some(event));
             }
+            // May end the listener, so it comes before the look at its state.
+            let Poll::Pending = self.unstarted.as_mut().poll(cx);
             if !self.listener.is_active() {
                 return Poll::Ready(None);
             }

@@ -97,7 +97,7 @@ impl SyncProgress {
         };
         let informers = self.awaited.iter().map(|awaited| {
             let missing = awaited.look();
-            if let Some((_, Hope::Open | Hope::RefusedSince(_))) = missing {
+            if let Some((_, Hope::Open | Hope::Failing(_))) = missing {
                 outlook = Outlook::Open;
             }
             InformerProgress {

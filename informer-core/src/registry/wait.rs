@@ -8,17 +8,30 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{Closing, Entry, Life, Shared};
-use crate::informer::{DynInformer, HandlerHope, StartError, StatusWatch, SyncState};
-use crate::status::State;
+use crate::informer::{
+    CacheHope, DynInformer, HandlerHope, PendingScopes, StartError, StatusWatch, SyncState,
+};
+use crate::scope::Scope;
+use crate::status::{Failure, Pending};
 
 /// How long a wait for sync may take.
+///
+/// A limit counts from the call, and from the first of the failures without a success in between. It ends the
+/// wait for an informer only after an attempt that was begun after the call has failed too, so a wait that is
+/// called again waits again. Other informers are still waited for: the wait ends when nothing else is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitLimits {
-    /// How long the server may go on refusing (403, 404) before the wait gives up on an informer. Others are still waited
-    /// for: the wait ends when nothing else is left. Default 10 s.
+    /// How long an informer may fail in a way that no waiting heals
+    /// ([`Recovery::NeedsAction`](crate::source::Recovery::NeedsAction)): no rights (403), no such resource
+    /// (404), bad credentials (401), a bad request (400, 422), a certificate that is not trusted, an object
+    /// over the size limit. Default 10 s.
     pub refused: Duration,
-    /// How long the wait may take in all. Default: as long as there is hope.
+    /// How long the server may be unreachable for an informer
+    /// ([`Recovery::Unreachable`](crate::source::Recovery::Unreachable)): connections fail, answers are late
+    /// or 5xx. Default 60 s.
+    pub unreachable: Duration,
+    /// How long the wait may take in all. Default: no limit.
     pub total: Option<Duration>,
 }
 
@@ -26,16 +39,33 @@ impl Default for WaitLimits {
     fn default() -> Self {
         Self {
             refused: Duration::from_secs(10),
+            unreachable: Duration::from_secs(60),
             total: None,
         }
     }
 }
 
 impl WaitLimits {
-    /// Sets how long the server may go on refusing.
+    /// A limit for the whole wait only: failures do not end it earlier.
+    pub fn within(time: Duration) -> Self {
+        Self {
+            refused: Duration::MAX,
+            unreachable: Duration::MAX,
+            total: Some(time),
+        }
+    }
+
+    /// Sets how long an informer may fail in a way that no waiting heals.
     #[must_use]
     pub fn refused(mut self, time: Duration) -> Self {
         self.refused = time;
+        self
+    }
+
+    /// Sets how long the server may be unreachable.
+    #[must_use]
+    pub fn unreachable(mut self, time: Duration) -> Self {
+        self.unreachable = time;
         self
     }
 
@@ -45,10 +75,23 @@ impl WaitLimits {
         self.total = Some(time);
         self
     }
+
+    /// When a wait that began at `call` gives up on a scope that fails like this; `None` for never.
+    fn end(&self, failure: Failure, call: Instant) -> Option<Instant> {
+        let end = |since: Option<Instant>, limit: Duration| since?.max(call).checked_add(limit);
+        // Failures that change their kind all the time count as well: they have lasted since the first of
+        // them.
+        let (refused, failing) = match failure.needs_action_since {
+            Some(since) => (end(Some(since), self.refused), self.unreachable.max(self.refused)),
+            None => (None, self.unreachable),
+        };
+        let failing = end(failure.unreachable_since, failing);
+        refused.into_iter().chain(failing).min()
+    }
 }
 
 /// Informers that are not in sync, each with the reason.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct SyncError {
     /// The informers that are not in sync.
@@ -56,6 +99,8 @@ pub struct SyncError {
     /// How many informers were waited for.
     pub informers: usize,
 }
+
+crate::__debug_is_the_message!(SyncError);
 
 impl std::error::Error for SyncError {}
 
@@ -93,8 +138,8 @@ impl fmt::Display for Unsynced {
 pub enum WaitingFor {
     /// To be started, which failed.
     Start(StartError),
-    /// The whole initial state in its cache; it is doing this about it.
-    Cache(Box<State>),
+    /// The whole initial state in its cache; these scopes are missing.
+    Cache(PendingScopes),
     /// These handlers, which have not returned from the initial state.
     Handlers(Vec<String>),
 }
@@ -103,7 +148,7 @@ impl fmt::Display for WaitingFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start(error) => write!(f, "not started: {error}"),
-            Self::Cache(state) => write!(f, "{state}"),
+            Self::Cache(pending) => write!(f, "{pending}"),
             Self::Handlers(names) => write!(
                 f,
                 "the cache is complete, but these handlers have not returned from all of it: {}",
@@ -116,30 +161,37 @@ impl fmt::Display for WaitingFor {
 /// One informer that is waited for.
 pub(super) struct Awaited {
     pub(super) informer: DynInformer,
-    /// Both remember what they have told of, so a change between a look and a wait is not lost.
+    /// Both remember which changes they reported, so a change between a look and a wait is not lost.
     state: StatusWatch,
     sync: watch::Receiver<u64>,
     life: Life,
+    /// How many lists each scope had begun before the wait.
+    attempts: Vec<(Scope, u64)>,
 }
 
 impl Awaited {
     fn new(entry: &Entry) -> Self {
+        let informer = entry.informer.clone();
+        let attempts = match informer.sync_state() {
+            SyncState::Cache { scopes, .. } => scopes
+                .into_iter()
+                .map(|pending| (pending.scope.clone(), pending.attempts()))
+                .collect(),
+            SyncState::Synced | SyncState::Handlers { .. } => Vec::new(),
+        };
         Self {
-            informer: entry.informer.clone(),
-            state: entry.informer.status_changes(),
-            sync: entry.informer.sync_changes(),
+            state: informer.status_changes(),
+            sync: informer.sync_changes(),
+            informer,
             life: entry.life,
+            attempts,
         }
     }
 
-    /// What is missing now, and whether there is hope; `None` if nothing is.
+    /// What is missing now, and whether it can still come; `None` if nothing is missing.
     pub(super) fn look(&self) -> Option<(WaitingFor, Hope)> {
-        match self.life {
-            Life::Failed(error) => return Some((WaitingFor::Start(error), Hope::Lost)),
-            Life::Created if !self.informer.is_stopped() => {
-                return Some((WaitingFor::Cache(Box::new(State::NotStarted)), Hope::Lost));
-            }
-            Life::Prepared | Life::Created | Life::Started => {}
+        if let Life::Failed(error) = self.life {
+            return Some((WaitingFor::Start(error), Hope::Lost));
         }
         Some(match self.informer.sync_state() {
             SyncState::Synced => return None,
@@ -150,15 +202,31 @@ impl Awaited {
                 };
                 (WaitingFor::Handlers(names), hope)
             }
-            SyncState::Cache { state, refused_since } => {
-                let hope = match (&state, refused_since) {
-                    (State::Stopped, _) => Hope::Lost,
-                    (_, Some(since)) => Hope::RefusedSince(since),
-                    (_, None) => Hope::Open,
+            SyncState::Cache { hope, scopes } => {
+                let hope = match hope {
+                    _ if matches!(self.life, Life::Created) => Hope::Lost,
+                    CacheHope::Lost => Hope::Lost,
+                    CacheHope::Open => self.hope(&scopes),
                 };
-                (WaitingFor::Cache(Box::new(state)), hope)
+                (WaitingFor::Cache(PendingScopes::new(scopes)), hope)
             }
         })
+    }
+
+    /// How the scopes fail, counting only attempts that were begun after the wait.
+    fn hope(&self, scopes: &[Pending]) -> Hope {
+        let before = |scope: &Scope| {
+            let known = self.attempts.iter().find(|(known, _)| known == scope);
+            known.map_or(0, |(_, attempts)| *attempts)
+        };
+        let failures: Vec<Failure> = scopes
+            .iter()
+            .filter_map(|pending| pending.failure_after(before(&pending.scope)))
+            .collect();
+        match failures.is_empty() {
+            true => Hope::Open,
+            false => Hope::Failing(failures),
+        }
     }
 
     /// Waits until there may be news since the last wait.
@@ -172,23 +240,25 @@ impl Awaited {
 }
 
 /// Whether an informer that is not in sync may come to it.
-#[derive(Clone, Copy)]
 pub(super) enum Hope {
     /// It may.
     Open,
-    /// The server has refused it since then.
-    RefusedSince(Instant),
+    /// These scopes fail; the informer cannot be in sync without any of them.
+    Failing(Vec<Failure>),
     /// It has stopped, or was never started.
     Lost,
 }
 
 impl Hope {
-    /// When to give up; `None` for never.
-    fn ends(self, refused: Duration, now: Instant) -> Option<Instant> {
+    /// When a wait that began at `call` gives up; `None` for never.
+    fn end(&self, limits: &WaitLimits, call: Instant) -> Option<Instant> {
         match self {
             Self::Open => None,
-            Self::RefusedSince(since) => since.checked_add(refused),
-            Self::Lost => Some(now),
+            Self::Failing(failures) => failures
+                .iter()
+                .filter_map(|failure| limits.end(*failure, call))
+                .min(),
+            Self::Lost => Some(call),
         }
     }
 }
@@ -206,31 +276,45 @@ pub(super) fn started(shared: &Shared) -> Vec<Awaited> {
 /// The informers a wait is for: those that were started. Where nothing was, or all is over, it is every one that was asked for: a
 /// wait that succeeded there would be a lie.
 fn awaited(shared: &Shared) -> Vec<Awaited> {
-    let contents = shared.contents.lock();
+    let mut contents = shared.contents.lock();
     let is_open = contents.closing == Closing::Open;
     let only_started = is_open && contents.entries.iter().any(Entry::was_started);
-    contents
+    let awaited = contents
         .asked_for()
         .filter(|entry| !only_started || entry.was_started())
         .map(Awaited::new)
-        .collect()
+        .collect();
+    let unstarted = match only_started {
+        true => contents.report_unstarted(),
+        false => Vec::new(),
+    };
+    // Logged without the lock: a subscriber may want to read the status itself.
+    drop(contents);
+    for resource in unstarted {
+        tracing::warn!(
+            resource,
+            "an informer that was created after `start` is not started and not waited for: call `start` again"
+        );
+    }
+    awaited
 }
 
 pub(super) async fn run(shared: &Shared, limits: WaitLimits) -> Result<(), SyncError> {
     let mut pending = awaited(shared);
     let informers = pending.len();
-    let deadline = limits.total.and_then(|total| Instant::now().checked_add(total));
+    let call = Instant::now();
+    let deadline = limits.total.and_then(|total| call.checked_add(total));
     loop {
         let now = Instant::now();
         let mut unsynced = Vec::new();
-        // The moment at which every one of them is given up; `None` while one has hope.
-        let mut give_up = Some(now);
+        // The moment at which every one of them is given up; `None` while one may still come.
+        let mut give_up = Some(call);
         pending.retain(|awaited| {
             let Some((waiting_for, hope)) = awaited.look() else {
                 return false;
             };
             give_up = give_up
-                .zip(hope.ends(limits.refused, now))
+                .zip(hope.end(&limits, call))
                 .map(|(one, other)| one.max(other));
             unsynced.push(Unsynced {
                 resource: awaited.informer.resource().to_owned(),

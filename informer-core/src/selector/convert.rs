@@ -108,7 +108,7 @@ fn expression(requirement: &Requirement) -> Result<Expression, UnsupportedByKube
 }
 
 /// Why a [`Selector`] cannot be one of kube's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnsupportedByKube {
     /// [`Selector::nothing`] has no text, and so no requests either.
@@ -121,3 +121,5 @@ pub enum UnsupportedByKube {
         key: String,
     },
 }
+
+crate::__debug_is_the_message!(UnsupportedByKube);

@@ -9,11 +9,13 @@ use super::syntax::Flaw;
 /// Its `Display` has three lines: what was expected and what was found, the selector, and a caret under the character. Of a
 /// long selector the part around the character is shown, and what is not printable ASCII is replaced there, so that
 /// neither a terminal nor a log can be played with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ParseSelectorError {
     text: String,
     flaw: Flaw,
 }
+
+crate::__debug_is_the_message!(ParseSelectorError);
 
 impl std::error::Error for ParseSelectorError {}
 

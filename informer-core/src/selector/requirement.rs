@@ -198,7 +198,7 @@ impl fmt::Display for Requirement {
 }
 
 /// Why something is not a [`Requirement`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequirementError {
     /// The key cannot be that of a label.
@@ -240,3 +240,5 @@ pub enum RequirementError {
         operator: String,
     },
 }
+
+crate::__debug_is_the_message!(RequirementError);

@@ -51,10 +51,12 @@ pub struct Identity {
 }
 
 /// Why an object could not be decoded. Its text goes to logs and to `status()`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DecodeError {
     reason: String,
 }
+
+crate::__debug_is_the_message!(DecodeError);
 
 impl DecodeError {
     /// An error with this text, which must not quote values of the object: it may be a Secret.

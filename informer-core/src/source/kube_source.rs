@@ -125,7 +125,7 @@ impl<K> fmt::Debug for KubeSourceOptions<K> {
 }
 
 /// Why a [`KubeSource`] cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KubeSourceError {
     /// The selectors or parameters are broken.
@@ -140,6 +140,8 @@ pub enum KubeSourceError {
         namespace: String,
     },
 }
+
+crate::__debug_is_the_message!(KubeSourceError);
 
 impl<K: Object + DeserializeOwned> KubeSource<K> {
     /// A source for a kind that is known when the program is compiled: a type of k8s-openapi, a derived custom

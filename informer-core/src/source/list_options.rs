@@ -98,7 +98,7 @@ impl ListOptions {
 }
 
 /// Why [`ListOptions`] cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListOptionsError {
     /// A parameter without a name.
@@ -124,6 +124,8 @@ pub enum ListOptionsError {
         why: &'static str,
     },
 }
+
+crate::__debug_is_the_message!(ListOptionsError);
 
 fn check_fields(selector: &str) -> Result<(), &'static str> {
     if selector.chars().any(char::is_control) {

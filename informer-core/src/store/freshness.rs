@@ -1,5 +1,5 @@
-//! Whether what a reader sees is filling up, current, or the last there will be, said once in the log to whoever reads too
-//! early, too late, or in the wrong place.
+//! Whether what a reader sees is filling up, current, or the last state; reads that come too early, too late,
+//! or in the wrong place are logged once.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -12,6 +12,8 @@ use super::versions::Versions;
 pub enum Freshness {
     /// No informer fills this store; what is in it was put there by hand.
     Unattended,
+    /// The informer was not started: the store is empty, and nothing fills it.
+    NotStarted,
     /// The first list is not complete: answers show what has arrived.
     Filling,
     /// An informer keeps the store current.
@@ -20,12 +22,13 @@ pub enum Freshness {
     Final,
 }
 
-/// The freshness of one store, and whom it has been told to.
+/// The freshness of one store, and which warnings were logged.
 #[derive(Debug, Default)]
 pub(super) struct FreshnessCell {
     /// The resource the informer fills the store with; set once, by the informer.
     resource: OnceLock<String>,
     state: AtomicU8,
+    told_not_started: AtomicBool,
     told_filling: AtomicBool,
     told_final: AtomicBool,
     told_elsewhere: AtomicBool,
@@ -35,10 +38,12 @@ const UNATTENDED: u8 = 0;
 const FILLING: u8 = 1;
 const KEPT: u8 = 2;
 const FINAL: u8 = 3;
+const NOT_STARTED: u8 = 4;
 
 impl FreshnessCell {
     pub(super) fn get(&self) -> Freshness {
         match self.state.load(Ordering::Acquire) {
+            NOT_STARTED => Freshness::NotStarted,
             FILLING => Freshness::Filling,
             KEPT => Freshness::Kept,
             FINAL => Freshness::Final,
@@ -46,11 +51,19 @@ impl FreshnessCell {
         }
     }
 
-    /// An informer begins to fill the store.
+    /// An informer will fill the store once it is started.
     pub(super) fn attend(&self, resource: &str) {
         // An informer attends its store once; were there a second, the first name would do as well.
         let _ = self.resource.set(resource.to_owned());
-        self.state.store(FILLING, Ordering::Release);
+        self.state.store(NOT_STARTED, Ordering::Release);
+    }
+
+    /// The informer was started and begins to fill the store.
+    pub(super) fn start(&self) {
+        // A list that is complete already, or an end, is not taken back.
+        let _ = self
+            .state
+            .compare_exchange(NOT_STARTED, FILLING, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// The resource an informer fills the store with, if one does.
@@ -63,16 +76,17 @@ impl FreshnessCell {
         self.state.store(KEPT, Ordering::Release);
     }
 
-    /// Nobody writes any more.
+    /// No further writes will come.
     pub(super) fn finish(&self) {
         if self.state.load(Ordering::Acquire) != UNATTENDED {
             self.state.store(FINAL, Ordering::Release);
         }
     }
 
-    /// Somebody reads. Nothing but one load for a store that is kept current.
+    /// A read happens. Costs one load for a store that is kept current.
     pub(super) fn note_read(&self) {
         let told = match self.state.load(Ordering::Acquire) {
+            NOT_STARTED => &self.told_not_started,
             FILLING => &self.told_filling,
             FINAL => &self.told_final,
             _ => return,
@@ -86,6 +100,13 @@ impl FreshnessCell {
                 tracing::warn!(
                     resource,
                     "read from the cache of an informer that has stopped: the answer is its last state"
+                );
+            }
+            Freshness::NotStarted => {
+                tracing::warn!(
+                    resource,
+                    "read from the cache of an informer that was not started, so the answer is empty: \
+                     call `start`, and again after asking a factory for more informers"
                 );
             }
             _ => {
@@ -129,14 +150,21 @@ mod tests {
     fn an_attended_store_fills_is_kept_and_ends() {
         let cell = FreshnessCell::default();
         cell.attend("pods");
+        assert_eq!(cell.get(), Freshness::NotStarted);
+        cell.note_read();
+        assert!(cell.told_not_started.load(Ordering::Relaxed));
+        assert!(!cell.told_filling.load(Ordering::Relaxed));
+        cell.start();
         assert_eq!(cell.get(), Freshness::Filling);
         cell.note_read();
         assert!(cell.told_filling.load(Ordering::Relaxed));
         cell.filled();
+        cell.start();
         assert_eq!(cell.get(), Freshness::Kept);
         cell.note_read();
         assert!(!cell.told_final.load(Ordering::Relaxed));
         cell.finish();
+        cell.start();
         assert_eq!(cell.get(), Freshness::Final);
     }
 }

@@ -128,7 +128,7 @@ impl fmt::Display for IndexName {
 }
 
 /// Why an index could not be added.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
     /// Another index has this name.
@@ -138,6 +138,8 @@ pub enum IndexError {
     #[error("cannot add index {0:?} from inside an index function")]
     Nested(String),
 }
+
+crate::__debug_is_the_message!(IndexError);
 
 /// How an index fares.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -54,10 +54,15 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         Snapshot(self.shared.peek())
     }
 
-    /// Whether the store is filling up, kept current, or left behind by an informer that stopped. Whoever reads too early or
-    /// too late gets an answer all the same, and the log says so once.
+    /// Whether the store is filling up, kept current, or left behind by an informer that stopped. Reads that
+    /// come too early or too late are answered all the same, and logged once.
     pub fn freshness(&self) -> Freshness {
         self.shared.freshness.get()
+    }
+
+    /// The informer of this store was started.
+    pub(crate) fn start_filling(&self) {
+        self.shared.freshness.start();
     }
 
     /// The resource an informer fills the store with, such as `pods`; `None` if no informer does.

@@ -60,6 +60,7 @@ pub(super) struct Defaults {
     handlers: HandlerOptions,
     managed_fields: ManagedFields,
     max_object_bytes: Option<usize>,
+    answer_deadline: Option<Duration>,
     on_watch_error: Option<WatchErrorHandler>,
     audit: Option<AuditOptions>,
     runtime: Option<Handle>,
@@ -90,6 +91,7 @@ impl SharedInformerFactoryBuilder {
                 handlers: HandlerOptions::default(),
                 managed_fields: ManagedFields::default(),
                 max_object_bytes: None,
+                answer_deadline: None,
                 on_watch_error: None,
                 audit: None,
                 runtime: None,
@@ -137,9 +139,10 @@ impl SharedInformerFactoryBuilder {
         self
     }
 
-    /// Sets how reflectors ask, wait and give up, all at once.
-    pub fn reflector(mut self, config: ReflectorConfig) -> Self {
-        self.defaults.reflector = config;
+    /// Changes how reflectors ask, wait and give up. `edit` receives the current settings; see
+    /// [`SharedInformerBuilder::reflector`].
+    pub fn reflector(mut self, edit: impl FnOnce(ReflectorConfig) -> ReflectorConfig) -> Self {
+        self.defaults.reflector = edit(self.defaults.reflector);
         self
     }
 
@@ -195,6 +198,13 @@ impl SharedInformerFactoryBuilder {
         self
     }
 
+    /// How long the server may take until it begins to answer a request. Default 30 s. See
+    /// [`SharedInformerBuilder::answer_deadline`].
+    pub fn answer_deadline(mut self, time: Duration) -> Self {
+        self.defaults.answer_deadline = Some(time);
+        self
+    }
+
     /// Called with every failed list or watch. Informers retry in any case.
     pub fn on_watch_error(mut self, handler: impl Fn(&Scope, &SourceError) + Send + Sync + 'static) -> Self {
         self.defaults.on_watch_error = Some(Arc::new(handler));
@@ -227,10 +237,19 @@ impl SharedInformerFactoryBuilder {
         self
     }
 
-    /// How long the server may refuse an informer (403, 404) before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) counts
-    /// it as one that cannot sync. Default 10 s.
+    /// How long an informer may fail in a way that no waiting heals (401, 403, 404, 400, 422, certificates)
+    /// before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 10 s. See
+    /// [`WaitLimits::refused`].
     pub fn give_up_refused_after(mut self, time: Duration) -> Self {
         self.limits = self.limits.refused(time);
+        self
+    }
+
+    /// How long the server may be unreachable for an informer (connections fail, answers are late or 5xx)
+    /// before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 60 s. See
+    /// [`WaitLimits::unreachable`].
+    pub fn give_up_unreachable_after(mut self, time: Duration) -> Self {
+        self.limits = self.limits.unreachable(time);
         self
     }
 
@@ -320,36 +339,56 @@ impl Defaults {
     ) -> SharedInformerBuilder<K> {
         let is_cluster_scoped =
             reach == Reach::Cluster || TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
-        let list_options = self.list_options.clone();
+        // Every field is named, so that a new option cannot be forgotten here.
+        let Self {
+            namespaces,
+            list_options,
+            resync,
+            reflector,
+            queue,
+            transform,
+            handlers,
+            managed_fields,
+            max_object_bytes,
+            answer_deadline,
+            on_watch_error,
+            audit,
+            runtime,
+            token,
+            offload,
+        } = self;
         let mut builder = builder
-            .tweak_list_options(|_| list_options)
-            .reflector(self.reflector.clone())
-            .queue(self.queue)
-            .handler_defaults(self.handlers.clone())
-            .managed_fields(self.managed_fields)
-            .cancel_with(&self.token)
-            .offload(self.offload);
-        if let Namespaces::These(namespaces) = &self.namespaces
+            .tweak_list_options(|_| list_options.clone())
+            .reflector(|_| reflector.clone())
+            .queue(*queue)
+            .handler_defaults(handlers.clone())
+            .managed_fields(*managed_fields)
+            .cancel_with(token)
+            .offload(*offload);
+        if let Namespaces::These(namespaces) = namespaces
             && !is_cluster_scoped
         {
             builder = builder.namespaces(namespaces);
         }
-        if let Some(period) = self.resync {
-            builder = builder.resync(period);
+        if let Some(period) = resync {
+            builder = builder.resync(*period);
         }
-        if let Some(transform) = &self.transform {
+        if let Some(transform) = transform {
             builder = builder.transform_any(transform.clone());
         }
-        if let Some(bytes) = self.max_object_bytes {
-            builder = builder.max_object_bytes(bytes);
+        if let Some(bytes) = max_object_bytes {
+            builder = builder.max_object_bytes(*bytes);
         }
-        if let Some(handler) = self.on_watch_error.clone() {
+        if let Some(time) = answer_deadline {
+            builder = builder.answer_deadline(*time);
+        }
+        if let Some(handler) = on_watch_error.clone() {
             builder = builder.on_watch_error(move |scope, error| handler(scope, error));
         }
-        if let Some(options) = &self.audit {
+        if let Some(options) = audit {
             builder = builder.audit(options.clone());
         }
-        if let Some(runtime) = &self.runtime {
+        if let Some(runtime) = runtime {
             builder = builder.runtime(runtime.clone());
         }
         builder

@@ -6,19 +6,18 @@ use std::time::Duration;
 use informer_core::BuildError;
 
 /// Why a factory cannot be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum FactoryBuildError {
     /// An option for all kinds is not valid.
-    #[error("an option of the factory cannot be used")]
-    Defaults(#[source] BuildError),
+    #[error("cannot use an option of the factory: {0}")]
+    Defaults(BuildError),
     /// An option for one kind is not valid.
-    #[error("the options for {resource} cannot be used")]
+    #[error("cannot use the options for {resource}: {error}")]
     Kind {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
         /// What is wrong.
-        #[source]
         error: BuildError,
     },
     /// A kind that is known at run time only has a name that no resource can have.
@@ -33,7 +32,7 @@ pub enum FactoryBuildError {
 }
 
 /// A name that no resource can have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{part} {text:?} cannot be part of a resource's name: lower-case letters, digits, `-` and `.` only{}",
     if text.is_empty() { ", and not empty" } else { "" }
@@ -47,7 +46,7 @@ pub struct ResourceError {
 }
 
 /// Why a resource cannot be found by its name.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LookupError {
     /// The server has nothing of this name.
@@ -81,8 +80,8 @@ pub enum LookupError {
     #[error(transparent)]
     Resource(#[from] ResourceError),
     /// The server did not say what it has.
-    #[error("the server could not be asked which resources it has")]
-    Discovery(#[source] Box<kube::Error>),
+    #[error("cannot ask the server which resources it has: {0}")]
+    Discovery(Box<kube::Error>),
     /// The server took too long.
     #[error("the server did not say within {after:?} which resources it has")]
     Timeout {
@@ -90,6 +89,8 @@ pub enum LookupError {
         after: Duration,
     },
 }
+
+informer_core::__debug_is_the_message!(FactoryBuildError, ResourceError, LookupError);
 
 fn unavailable_groups(groups: &BTreeSet<String>) -> String {
     let names: Vec<&str> = groups.iter().map(String::as_str).collect();

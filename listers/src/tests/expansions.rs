@@ -14,14 +14,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use super::check;
 use crate::{ExpansionError, Lister};
 
-/// Metadata of `namespace/name` with at most one label `key=value`.
+/// Metadata of `namespace/name` with at most one label `key=value`; an empty text is an empty map of labels.
 fn meta(key: &str, label: Option<&str>) -> ObjectMeta {
     let key: ObjectKey = key.parse().unwrap();
-    let pair = label.and_then(|label| label.split_once('='));
     ObjectMeta {
         namespace: key.namespace().map(str::to_owned),
         name: Some(key.name().to_owned()),
-        labels: pair.map(|(key, value)| [(key.to_owned(), value.to_owned())].into()),
+        labels: label.map(|label| {
+            let pairs = label.split_once('=').into_iter();
+            pairs
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect()
+        }),
         ..ObjectMeta::default()
     }
 }
@@ -165,6 +169,8 @@ fn check_rules<K: Selecting>(
     check_answer(ask(&lister, &pod("ns/pod1", Some("foo=bar"))), Ok(selected));
     check_answer(ask(&lister, &pod("ns/pod1", Some("foo=qux"))), other);
     check_answer(ask(&lister, &pod("ns/pod1", None)), without_labels);
+    // `labels: {}` is no labels as well.
+    check_answer(ask(&lister, &pod("ns/pod1", Some(""))), without_labels);
     let elsewhere = ask(&lister, &pod("nowhere/pod1", Some("foo=bar")));
     assert!(matches!(elsewhere, Err(ExpansionError::NoMatch { .. })));
 }
@@ -240,10 +246,12 @@ fn a_revision_belongs_to_the_history_of_daemon_sets_that_select_it() {
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(
-        refused(None),
-        "no DaemonSet can select ControllerRevision ns/rev-1: it has no labels"
-    );
+    for none in [None, Some("")] {
+        assert_eq!(
+            refused(none),
+            "no DaemonSet can select ControllerRevision ns/rev-1: it has no labels"
+        );
+    }
     assert_eq!(
         refused(Some("foo=qux")),
         "no DaemonSet in the cache selects ControllerRevision ns/rev-1"

@@ -129,14 +129,14 @@ pub(crate) async fn churn(server: &ApiServer, time: Duration) {
     }
 }
 
-/// What is logged as an error, on the thread of each test.
+/// What is logged as an error or a warning, on the thread of each test.
 ///
 /// One subscriber serves the whole program: tracing remembers for each place in the code whether anybody listens, and subscribers
 /// that come and go while other tests run are missed.
 pub(crate) struct Errors;
 
 thread_local! {
-    static LOGGED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static LOGGED: RefCell<Vec<(Level, String)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Errors {
@@ -147,19 +147,33 @@ impl Errors {
     }
 
     pub(crate) fn take(&self) -> Vec<String> {
-        LOGGED.take()
+        self.take_of(Level::ERROR)
+    }
+
+    /// The warnings since the last look.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.take_of(Level::WARN)
+    }
+
+    fn take_of(&self, level: Level) -> Vec<String> {
+        let logged = LOGGED.take().into_iter();
+        logged
+            .filter(|(of, _)| *of == level)
+            .map(|(_, line)| line)
+            .collect()
     }
 }
 
 impl tracing::Subscriber for Errors {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == Level::ERROR
+        *metadata.level() <= Level::WARN
     }
 
     fn event(&self, event: &tracing::Event<'_>) {
         let mut line = Line(String::new());
         event.record(&mut line);
-        LOGGED.with_borrow_mut(|logged| logged.push(line.0));
+        let level = *event.metadata().level();
+        LOGGED.with_borrow_mut(|logged| logged.push((level, line.0)));
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {

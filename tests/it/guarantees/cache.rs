@@ -72,7 +72,7 @@ async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
         ]
     }));
     let informer = SharedInformer::builder_from_sources(vec![Arc::new(script)])
-        .reflector(quick())
+        .reflector(|_| quick())
         .build()
         .unwrap();
     informer.start().unwrap();

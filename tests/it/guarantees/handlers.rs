@@ -35,8 +35,9 @@ async fn i09_a_cache_says_whether_it_is_filling_kept_or_left_behind() {
     server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
     let indexer = informer.indexer();
-    assert_eq!((indexer.freshness(), indexer.len()), (Freshness::Filling, 0));
+    assert_eq!((indexer.freshness(), indexer.len()), (Freshness::NotStarted, 0));
     informer.start().unwrap();
+    assert_eq!((indexer.freshness(), indexer.len()), (Freshness::Filling, 0));
     informer.synced().await.unwrap();
     assert_eq!(
         (indexer.freshness(), informer.status().freshness),

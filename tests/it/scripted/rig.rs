@@ -60,7 +60,7 @@ impl Rig {
         change: impl FnOnce(SharedInformerBuilder<Pod>) -> SharedInformerBuilder<Pod>,
     ) -> Self {
         let builder = SharedInformer::builder_from_sources(vec![Arc::new(source) as Arc<dyn ListWatch<Pod>>])
-            .reflector(config)
+            .reflector(|_| config)
             .offload(Offload::Inline);
         let informer = change(builder).build().expect("the settings of a test are valid");
         let events = informer.events();

@@ -67,7 +67,7 @@ impl Stage {
         reflector.backoff.initial = Duration::from_millis(10);
         reflector.backoff.cap = Duration::from_millis(50);
         let informer = SharedInformer::builder(client)
-            .reflector(reflector)
+            .reflector(|_| reflector)
             .build()
             .unwrap();
         let (story, _) = Story::of(&informer).unwrap();

@@ -88,7 +88,7 @@ impl Stage {
         let client = wire::client(server, slot.clone(), plan.gzip);
         let queue = QueueOptions::default().capacity(plan.capacity).batch(plan.batch);
         let mut builder = SharedInformer::<ConfigMap>::builder(client)
-            .reflector(config)
+            .reflector(|_| config)
             .queue(queue)
             .offload(Offload::Inline);
         if let Some(count) = plan.namespaces {

@@ -87,7 +87,7 @@ impl Custom {
     fn informer(&self) -> SharedInformer<DynamicObject> {
         SharedInformer::builder_with(self.client.clone(), self.kind.clone())
             .namespace(&self.namespace)
-            .reflector(impatient())
+            .reflector(|_| impatient())
             .build()
             .unwrap()
     }

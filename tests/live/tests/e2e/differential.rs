@@ -179,7 +179,7 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
     // As busy as client-go, which retries a broken watch without much of a wait.
     reflector.backoff.initial = Duration::from_millis(100);
     reflector.backoff.cap = Duration::from_secs(1);
-    let builder = SharedInformer::<ConfigMap>::builder(client).reflector(reflector);
+    let builder = SharedInformer::<ConfigMap>::builder(client).reflector(|_| reflector);
     let informer = builder.namespace(&room.name).build().unwrap();
     let (story, _) = Story::of(&informer).unwrap();
     let url = their_proxy.url().to_string();

@@ -84,7 +84,7 @@ impl Watched {
         let met = codes.clone();
         let informer = SharedInformer::builder(client)
             .namespace(&room.name)
-            .reflector(impatient())
+            .reflector(|_| impatient())
             .initial_state(initial)
             .on_watch_error(move |_, error| {
                 if let SourceError::Status { status } = error {

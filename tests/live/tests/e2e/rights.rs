@@ -51,7 +51,7 @@ fn user(name: &str) -> Value {
 fn informer(client: Client, room: &Room) -> SharedInformer<ConfigMap> {
     SharedInformer::builder(client)
         .namespace(&room.name)
-        .reflector(impatient())
+        .reflector(|_| impatient())
         .build()
         .unwrap()
 }

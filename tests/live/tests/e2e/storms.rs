@@ -150,7 +150,7 @@ async fn storm(cluster: &Cluster, laggard: &Laggard, seed: u64) -> BTreeMap<Faul
     reflector.backoff.cap = Duration::from_millis(500);
     let informer = SharedInformer::<ConfigMap>::builder(client)
         .namespace(&room.name)
-        .reflector(reflector)
+        .reflector(|_| reflector)
         .build()
         .unwrap();
     let (exact, _) = Story::of(&informer).unwrap();

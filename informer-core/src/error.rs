@@ -1,0 +1,51 @@
+//! How errors print with `{:?}`: as their message, because that is what `main` shows of an error it returns.
+
+use std::error::Error;
+use std::fmt;
+
+/// Prints an error's message and, below it, the errors behind it.
+///
+/// `fn main() -> Result<(), Box<dyn Error>>` prints an error by `Debug`. A derived one would show names of
+/// variants and fields, which say nothing to the person who runs the program.
+#[doc(hidden)]
+pub fn debug_error(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut source = error.source();
+    while let Some(cause) = source {
+        write!(f, "\n\nCaused by:\n    {cause}")?;
+        source = cause.source();
+    }
+    Ok(())
+}
+
+/// Implements `Debug` for error types by their message.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __debug_is_the_message {
+    ($($error:ty),+ $(,)?) => {$(
+        impl ::std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                $crate::__debug_error(self, f)
+            }
+        }
+    )+};
+}
+
+#[cfg(test)]
+mod tests {
+    #[derive(thiserror::Error)]
+    #[error("the outer")]
+    struct Outer(#[source] Inner);
+
+    #[derive(thiserror::Error)]
+    #[error("the inner")]
+    struct Inner;
+
+    crate::__debug_is_the_message!(Outer, Inner);
+
+    #[test]
+    fn an_error_prints_as_its_message_and_its_causes() {
+        let error: Box<dyn std::error::Error> = Box::new(Outer(Inner));
+        assert_eq!(format!("{error:?}"), "the outer\n\nCaused by:\n    the inner");
+    }
+}

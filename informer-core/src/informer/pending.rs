@@ -1,0 +1,82 @@
+//! What keeps an informer from being in sync, scope by scope.
+
+use std::fmt;
+
+use crate::scope::Scope;
+use crate::status::{Pending, State};
+
+/// How many scopes a message names.
+const NAMED: usize = 10;
+
+/// The scopes of an informer whose initial state is not in the cache, each with its state; the worst state
+/// first.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PendingScopes {
+    /// One scope, or one per namespace. Never empty.
+    pub scopes: Vec<(Scope, State)>,
+}
+
+impl PendingScopes {
+    pub(crate) fn new(pending: Vec<Pending>) -> Self {
+        let mut scopes: Vec<(Scope, State)> = pending
+            .into_iter()
+            .map(|pending| (pending.scope, pending.state))
+            .collect();
+        scopes.sort_by_key(|(_, state)| std::cmp::Reverse(state.severity()));
+        Self { scopes }
+    }
+
+    /// The state of the scope that is worst off.
+    pub fn worst(&self) -> &State {
+        self.scopes.first().map_or(&State::NotStarted, |(_, state)| state)
+    }
+}
+
+impl fmt::Display for PendingScopes {
+    /// The state alone for an informer over all namespaces, else each namespace with its state.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [(Scope::All, state)] = self.scopes.as_slice() {
+            return write!(f, "{state}");
+        }
+        for (position, (scope, state)) in self.scopes.iter().take(NAMED).enumerate() {
+            f.write_str(if position == 0 { "" } else { "; " })?;
+            write!(f, "{scope}: {state}")?;
+        }
+        match self.scopes.len().saturating_sub(NAMED) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more namespaces"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(scopes: &[(Option<&str>, State)], expected: &str) {
+        let scopes = scopes
+            .iter()
+            .map(|(namespace, state)| (Scope::of(*namespace), state.clone()))
+            .collect();
+        assert_eq!(PendingScopes { scopes }.to_string(), expected);
+    }
+
+    #[test]
+    fn every_namespace_is_named_with_its_state() {
+        check(&[(None, State::Live)], "live");
+        check(&[(Some("web"), State::Live)], "namespace web: live");
+        check(
+            &[(Some("web"), State::Stalled), (Some("db"), State::NotStarted)],
+            "namespace web: stalled: the server stopped talking, reconnecting; namespace db: not started",
+        );
+    }
+
+    #[test]
+    fn a_message_names_a_bounded_number_of_namespaces() {
+        let scopes: Vec<_> = (0..12).map(|_| (Some("web"), State::Live)).collect();
+        let mut expected = ["namespace web: live"; 10].join("; ");
+        expected.push_str("; and 2 more namespaces");
+        check(&scopes, &expected);
+    }
+}

@@ -1,0 +1,290 @@
+//! Waiting until the cache shows a version, a write or a deletion.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::{NeverShown, SharedInformer, WaitError, WaitForError};
+use crate::key::ObjectKey;
+use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
+use crate::status::State;
+use crate::store::{Progress, Snapshot};
+
+impl<K: Object> SharedInformer<K> {
+    /// Waits until the cache holds everything up to a version, such as one a write returned. Afterwards no
+    /// read shows anything older.
+    ///
+    /// # Cost
+    /// The cache learns its version from events and bookmarks. A write that the informer receives as an event
+    /// moves the version of its namespace at once. An informer over several namespaces, or whose selectors do
+    /// not match the written object, has to wait for the next bookmark of every other scope, which the API
+    /// server sends about once a minute. [`wait_for`](Self::wait_for) needs only the object's own namespace.
+    ///
+    /// # Errors
+    /// [`WaitError::NotComparable`] if the versions are not numbers and the cache is not at that very
+    /// version; [`WaitError::Stopped`] if the informer stops first.
+    pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
+        let outcome = self.when(|snapshot| match snapshot.versions().is_at_least(version) {
+            Progress::Reached => Some(Ok(())),
+            Progress::Unknown => Some(Err(WaitError::NotComparable {
+                version: version.clone(),
+            })),
+            Progress::Behind if crate::mutant::is("I13") => Some(Ok(())),
+            Progress::Behind => None,
+        });
+        outcome.await.unwrap_or(Err(WaitError::Stopped))
+    }
+
+    /// Like [`wait_until`](Self::wait_until), for at most `time`.
+    ///
+    /// # Errors
+    /// Also [`WaitError::Timeout`], which says which scopes are behind and why.
+    pub async fn wait_until_within(
+        &self,
+        version: &ResourceVersion,
+        time: Duration,
+    ) -> Result<(), WaitError> {
+        match tokio::time::timeout(time, self.wait_until(version)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(WaitError::Timeout {
+                version: version.clone(),
+                after: time,
+                why: self.delay(|_, own| own.is_none_or(|own| !own.is_at_least(version))),
+            }),
+        }
+    }
+
+    /// Waits until the cache shows a write, or something newer: read your writes.
+    ///
+    /// `object` is what the server returned for the write. The wait ends when the cache has the object at
+    /// that version or a later one, or when it no longer has the object because it was deleted or replaced
+    /// after the write. Only the object's own namespace counts, so it costs no more over several namespaces.
+    /// If the server's versions are not numbers, only the very version of the write is recognised.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     api: kube::Api<k8s_openapi::api::core::v1::ConfigMap>,
+    /// #     informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::ConfigMap>,
+    /// #     wanted: k8s_openapi::api::core::v1::ConfigMap,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// let written = api.create(&Default::default(), &wanted).await?;
+    /// informer.wait_for(&written).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`WaitForError::NeverShown`] at once if the informer cannot show the write: it does not cover the
+    /// namespace, or its label selector does not match the written labels. (If the write made an object leave
+    /// the selector, this waits until it has left the cache.) Field selectors are not evaluated here: for an
+    /// object they exclude this waits until a later event or bookmark of its namespace arrives.
+    /// [`WaitForError::Stopped`] if the informer stops first.
+    pub async fn wait_for(&self, object: &impl Object) -> Result<(), WaitForError> {
+        self.wait_for_write(object.meta()).await
+    }
+
+    pub(super) async fn wait_for_write(&self, written: &ObjectMeta) -> Result<(), WaitForError> {
+        let write = Write::of(written)?;
+        self.check_namespace(&write.key)?;
+        let selector = &self.shared.selector;
+        let is_selected = match &written.labels {
+            Some(labels) => selector.matches(labels),
+            None => selector.matches(&BTreeMap::new()),
+        };
+        let outcome = self.when(|snapshot| match write.shown_by(snapshot) {
+            Shown::Yes => Some(Ok(())),
+            Shown::Never(reason) => Some(Err(reason)),
+            Shown::NotYet if !is_selected && !snapshot.contains(&write.key) => {
+                Some(Err(NeverShown::LabelSelector(selector.to_string())))
+            }
+            Shown::NotYet => None,
+        });
+        match outcome.await {
+            Some(outcome) => outcome.map_err(|reason| WaitForError::NeverShown {
+                key: write.key.clone(),
+                reason,
+            }),
+            None => Err(WaitForError::Stopped { key: write.key }),
+        }
+    }
+
+    /// Like [`wait_for`](Self::wait_for), for at most `time`.
+    ///
+    /// # Errors
+    /// Also [`WaitForError::Timeout`], which says why.
+    pub async fn wait_for_within(&self, object: &impl Object, time: Duration) -> Result<(), WaitForError> {
+        self.wait_for_write_within(object.meta(), time).await
+    }
+
+    pub(super) async fn wait_for_write_within(
+        &self,
+        written: &ObjectMeta,
+        time: Duration,
+    ) -> Result<(), WaitForError> {
+        let Write { key, .. } = Write::of(written)?;
+        self.limited(key, time, self.wait_for_write(written)).await
+    }
+
+    /// Waits until the cache does not show an object any more: it was deleted, or replaced by another of the
+    /// same name.
+    ///
+    /// It waits for the first list, so that an absence means something. A creation that the cache has not
+    /// received yet is unknown to it: after writing and deleting an object, [wait for the
+    /// write](Self::wait_for) first.
+    ///
+    /// # Errors
+    /// [`WaitForError::NeverShown`] at once if the informer does not cover the namespace;
+    /// [`WaitForError::Stopped`] if the informer stops first.
+    pub async fn wait_for_deletion(&self, key: &ObjectKey, uid: &str) -> Result<(), WaitForError> {
+        self.check_namespace(key)?;
+        let outcome = self.when(|snapshot| {
+            snapshot.versions().of_key(key)?;
+            let is_shown = snapshot
+                .get(key)
+                .is_some_and(|object| object.meta().uid.as_deref().is_none_or(|own| own == uid));
+            (!is_shown).then_some(())
+        });
+        outcome
+            .await
+            .ok_or_else(|| WaitForError::Stopped { key: key.clone() })
+    }
+
+    /// Like [`wait_for_deletion`](Self::wait_for_deletion), for at most `time`.
+    ///
+    /// # Errors
+    /// Also [`WaitForError::Timeout`], which says why.
+    pub async fn wait_for_deletion_within(
+        &self,
+        key: &ObjectKey,
+        uid: &str,
+        time: Duration,
+    ) -> Result<(), WaitForError> {
+        self.limited(key.clone(), time, self.wait_for_deletion(key, uid))
+            .await
+    }
+
+    async fn limited(
+        &self,
+        key: ObjectKey,
+        time: Duration,
+        wait: impl Future<Output = Result<(), WaitForError>>,
+    ) -> Result<(), WaitForError> {
+        match tokio::time::timeout(time, wait).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(WaitForError::Timeout {
+                why: self.delay(|scope, _| scope.contains(&key)),
+                key,
+                after: time,
+            }),
+        }
+    }
+
+    fn check_namespace(&self, key: &ObjectKey) -> Result<(), WaitForError> {
+        match self.shared.board.covers(key) {
+            true => Ok(()),
+            false => Err(WaitForError::NeverShown {
+                key: key.clone(),
+                reason: NeverShown::Namespace,
+            }),
+        }
+    }
+
+    /// Looks at every commit, the newest first, until `look` has an answer; `None` if the informer stops
+    /// before.
+    async fn when<T>(&self, look: impl Fn(&Snapshot<K>) -> Option<T>) -> Option<T> {
+        let mut commits = self.shared.commits.subscribe();
+        loop {
+            commits.borrow_and_update();
+            if let Some(answer) = look(&self.shared.indexer.peek()) {
+                return Some(answer);
+            }
+            tokio::select! {
+                changed = commits.changed() => changed.ok()?,
+                // The last commit may have brought it.
+                () = self.shared.ended() => return look(&self.shared.indexer.peek()),
+            }
+        }
+    }
+
+    /// Why the cache is late in the scopes that `is_late` selects by their version.
+    fn delay(&self, is_late: impl Fn(&Scope, Option<&ResourceVersion>) -> bool) -> String {
+        let versions = self.shared.indexer.versions();
+        let late: Vec<String> = self
+            .shared
+            .board
+            .scopes()
+            .iter()
+            .filter(|status| is_late(&status.scope, versions.get(&status.scope)))
+            .map(|status| {
+                let at = match versions.get(&status.scope) {
+                    Some(version) => format!("at version {version}"),
+                    None => "not listed yet".to_owned(),
+                };
+                let why = match &status.state {
+                    State::Live => {
+                        "no request failed, and no later event or bookmark has arrived; the server \
+                                    sends bookmarks about once a minute"
+                            .to_owned()
+                    }
+                    state => state.to_string(),
+                };
+                format!("{} is {at}: {why}", status.scope)
+            })
+            .take(10)
+            .collect();
+        match late.is_empty() {
+            true => "the write was not received".to_owned(),
+            false => late.join("; "),
+        }
+    }
+}
+
+/// A write, as far as it can be recognised in the cache.
+///
+/// The UID adds nothing: versions grow across a deletion and a new object of the same name, so an object of
+/// another UID is a later one if its version is, and an earlier one if not.
+struct Write {
+    key: ObjectKey,
+    version: ResourceVersion,
+}
+
+/// Whether a snapshot shows a write.
+#[derive(Debug, PartialEq, Eq)]
+enum Shown {
+    Yes,
+    NotYet,
+    Never(NeverShown),
+}
+
+impl Write {
+    fn of(meta: &ObjectMeta) -> Result<Self, WaitForError> {
+        let key = ObjectKey::of(meta).ok_or(WaitForError::NotWritten)?;
+        let version = ResourceVersion::of(meta).ok_or(WaitForError::NotWritten)?;
+        Ok(Self { key, version })
+    }
+
+    fn shown_by<K: Object>(&self, snapshot: &Snapshot<K>) -> Shown {
+        let is_reached =
+            |own: Option<&ResourceVersion>| own.is_some_and(|own| own.is_at_least(&self.version));
+        let scope = is_reached(snapshot.versions().of_key(&self.key));
+        let Some(object) = snapshot.get(&self.key) else {
+            // It was deleted, or is not selected any more.
+            return match scope {
+                true => Shown::Yes,
+                false => Shown::NotYet,
+            };
+        };
+        let own = ResourceVersion::of(object.meta());
+        if is_reached(own.as_ref()) || (own.is_none() && scope) {
+            return Shown::Yes;
+        }
+        match snapshot.stale().get(&self.key) {
+            Some(reason) if scope => Shown::Never(NeverShown::Unusable(reason.to_owned())),
+            _ => Shown::NotYet,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! A name alone, for a kind whose objects are in namespaces.
+
+use informers::Lister;
+use k8s_openapi::api::core::v1::Pod;
+
+fn front(pods: &Lister<Pod>) -> bool {
+    pods.get("front-0").is_some()
+}
+
+fn main() {}
