@@ -68,7 +68,7 @@ mod tests {
         check(&[(Some("web"), State::Live)], "namespace web: live");
         check(
             &[(Some("web"), State::Stalled), (Some("db"), State::NotStarted)],
-            "namespace web: stalled: the server stopped talking, reconnecting; namespace db: not started",
+            "namespace web: stalled: nothing arrives from the server; namespace db: not started",
         );
     }
 
