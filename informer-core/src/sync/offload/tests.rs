@@ -1,3 +1,5 @@
+//! Jobs on the pool: none waits behind another, panics go on, and a paused clock stands still.
+
 use std::sync::mpsc;
 
 use tokio::time::{Instant, sleep};
