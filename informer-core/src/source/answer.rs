@@ -77,10 +77,11 @@ pub(super) enum Chunk {
 
 impl BodyReader {
     fn new(headers: &http::HeaderMap, body: Body) -> Result<Self, SourceError> {
-        let encoding = match headers
+        // Names of encodings are case-insensitive (RFC 9110, section 8.4.1).
+        let name = headers
             .get(CONTENT_ENCODING)
-            .map(|value| value.to_str().unwrap_or("?").trim())
-        {
+            .map(|value| value.to_str().unwrap_or("?").trim().to_ascii_lowercase());
+        let encoding = match name.as_deref() {
             None | Some("" | "identity") => Encoding::Identity,
             Some("gzip" | "x-gzip") => Encoding::Gzip(Box::new(Gunzip::new())),
             Some(other) => {

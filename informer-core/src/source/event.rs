@@ -8,6 +8,7 @@ use super::decode::{Decode, decode_object};
 use super::sketch::Sketch;
 use super::{BookmarkMark, ObjectChange, ServerStatus, SourceError, WatchEvent};
 use crate::object::Object;
+use crate::resource_version::ResourceVersion;
 
 /// Decodes one frame.
 ///
@@ -90,7 +91,8 @@ fn bookmark<K>(object: &[u8]) -> WatchEvent<K> {
         BookmarkMark::Progress
     };
     WatchEvent::Bookmark {
-        version: sketch.version(),
+        // As in a list, 0 is no version of a state.
+        version: sketch.version().filter(|version| *version != ResourceVersion::new("0")),
         mark,
     }
 }

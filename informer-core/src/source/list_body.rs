@@ -247,8 +247,15 @@ fn read_metadata(text: &[u8]) -> Result<ListMetadata, SourceError> {
         ))
     })?;
     let version = wire.resource_version.filter(|version| !version.is_empty());
-    if version.is_none() {
-        return Err(SourceError::Protocol("a list has no resourceVersion".to_owned()));
+    match version.as_deref() {
+        None => return Err(SourceError::Protocol("a list has no resourceVersion".to_owned())),
+        // In a request it means any state. A watch from it begins with additions and never reports what was deleted.
+        Some("0") => {
+            return Err(SourceError::Protocol(
+                "a list has the resourceVersion 0, which is no version of a state".to_owned(),
+            ));
+        }
+        Some(_) => {}
     }
     let token = wire.continue_token.filter(|token| !token.is_empty());
     if token.as_deref().is_some_and(|token| token.len() > TOKEN_LIMIT) {

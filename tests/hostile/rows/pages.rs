@@ -5,7 +5,7 @@ use crate::row::{BackingOff, Live, Row, lists};
 use crate::script::{Answer, Call, Step, body, json};
 
 /// Pages without progress are paced, and a list may have a hundred of them before it fails: two requests a second.
-const PACED: u64 = 7_200;
+const PACED: u64 = 9_000;
 
 /// A page with a token for the next one.
 fn page(token: &str, items: &[String]) -> Answer {

@@ -77,6 +77,10 @@ fn bookmarks_give_their_version_and_their_mark() {
     );
     check(r#"{"type":"BOOKMARK","object":null}"#, "bookmark  Progress");
     check(
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"0"}}}"#,
+        "bookmark  Progress",
+    );
+    check(
         r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":5}}}"#,
         "bookmark  Progress",
     );

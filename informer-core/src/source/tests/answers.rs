@@ -103,6 +103,18 @@ async fn an_encoding_nobody_asked_for_is_an_error() {
 }
 
 #[tokio::test]
+async fn names_of_encodings_are_case_insensitive() {
+    for encoding in ["Identity", "IDENTITY", "GZIP", "X-Gzip"] {
+        let answer = move |_| {
+            let response = Response::builder().header("content-encoding", encoding);
+            response.body(body([])).unwrap()
+        };
+        let outcome = source(client(answer), inline()).list(whole_list()).await;
+        assert!(outcome.is_ok(), "{encoding}: {:?}", outcome.err());
+    }
+}
+
+#[tokio::test]
 async fn a_refused_connection_is_told_as_such() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")

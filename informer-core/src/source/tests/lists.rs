@@ -49,6 +49,10 @@ async fn what_is_not_a_whole_list_is_an_error() {
             r#"{"metadata":{"resourceVersion":""},"items":[]}"#,
             "no resourceVersion",
         ),
+        (
+            r#"{"metadata":{"resourceVersion":"0"},"items":[]}"#,
+            "resourceVersion 0",
+        ),
         (r#"{"metadata":{"resourceVersion":5},"items":[]}"#, "metadata"),
         (r#"{"metadata":null,"items":[]}"#, "metadata"),
         (r#"{"items":[]}"#, "no `metadata`"),
