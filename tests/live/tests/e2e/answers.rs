@@ -110,7 +110,7 @@ fn tables() -> [Vec<Step>; 4] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_server_answers_as_the_real_one() {
-    let real = Server::Real(Cluster::start(options()).await.unwrap());
+    let real = Server::Real(Box::new(Cluster::start(options()).await.unwrap()));
     let embedded = Server::Embedded(embedded().start());
     for table in tables() {
         check(&real, &embedded, &table, known::DIFFERENCES).await;
@@ -122,7 +122,7 @@ async fn the_embedded_server_forgets_history_as_the_real_one() {
     let mut options = options();
     // Without its cache the server reads etcd, whose history can be compacted.
     options.flags = vec!["--watch-cache=false".to_owned()];
-    let real = Server::Real(Cluster::start(options).await.unwrap());
+    let real = Server::Real(Box::new(Cluster::start(options).await.unwrap()));
     let embedded = embedded()
         .watch_cache(informer_testing::WatchCache::Off)
         .expired_watch(informer_testing::ExpiredWatch::InStream);

@@ -16,7 +16,7 @@ use crate::support::BOUND;
 
 /// A server that is asked.
 pub(super) enum Server {
-    Real(Cluster),
+    Real(Box<Cluster>),
     Embedded(ApiServer),
 }
 
