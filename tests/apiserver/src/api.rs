@@ -125,10 +125,14 @@ impl ResourceCall<'_> {
     }
 
     fn get(&self) -> Result<Response<Body>, ApiError> {
-        let stored = self
-            .shared
-            .state()
-            .read(self.resource, self.namespace(), self.name())?;
+        let state = self.shared.state();
+        let asked = self.call.target.parameter("resourceVersion").unwrap_or_default();
+        let newest = state.storage.revision();
+        if state.versions.parse(asked).is_some_and(|asked| asked > newest) {
+            return Err(ApiError::too_large_version(asked, &state.versions.print(newest)));
+        }
+        let stored = state.read(self.resource, self.namespace(), self.name())?;
+        drop(state);
         self.object(200, &stored)
     }
 
@@ -148,7 +152,7 @@ impl ResourceCall<'_> {
         let view = self.view(shape);
         let mut items = items(&view, &answer);
         plan.garble_items(&mut items);
-        let bytes = view.list(&answer.metadata(), &items);
+        let bytes = view.list(&answer.metadata(self.resource.origin), &items);
         Ok(self.damaged(bytes, plan))
     }
 

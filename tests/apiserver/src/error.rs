@@ -83,7 +83,7 @@ impl ApiError {
         self
     }
 
-    fn with_empty_details(mut self) -> Self {
+    pub(crate) fn with_empty_details(mut self) -> Self {
         self.details = Some(Map::new());
         self
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 use crate::object::Stored;
-use crate::registry::Resource;
+use crate::registry::{Origin, Resource};
 use crate::request::{ListOptions, VersionMatch};
 use crate::state::State;
 
@@ -62,6 +62,10 @@ impl Listing<'_> {
         };
         let (revision, after) = match options.continue_token.as_str() {
             "" => (self.start_revision(state)?, String::new()),
+            _ if !matches!(options.resource_version.as_str(), "" | "0") => {
+                let why = "specifying resource version is not allowed when using continue";
+                return Err(ApiError::bad_request(why));
+            }
             token => self.resume(state, token, &prefix)?,
         };
         let found = state
@@ -83,7 +87,11 @@ impl Listing<'_> {
             let left = items.len() - options.limit;
             items.truncate(options.limit);
             answer.remaining = options.selectors.is_empty().then_some(left);
-            answer.continue_token = items.last().map(|last| Token::new(revision, &last.key).print());
+            // Relative to what is listed: a token of one namespace goes on in another one, as upstream.
+            let start = |last: &Arc<Stored>| last.key.strip_prefix(&prefix).unwrap_or(&last.key).to_owned();
+            answer.continue_token = items
+                .last()
+                .map(|last| Token::new(revision, &start(last)).print());
         }
         answer.items = items;
         Ok(answer)
@@ -112,18 +120,14 @@ impl Listing<'_> {
     fn resume(&self, state: &State, token: &str, prefix: &str) -> Result<(u64, String), ApiError> {
         let token = Token::read(token)
             .ok_or_else(|| ApiError::bad_request("invalid continue token: continue key is not valid"))?;
-        let after = token.start.trim_end_matches('\0').to_owned();
-        if !after.starts_with(prefix) {
-            return Err(ApiError::bad_request(
-                "invalid continue token: continue key is not valid",
-            ));
-        }
+        let start = token.start.trim_end_matches('\0');
+        let after = format!("{prefix}{start}");
         // A negative version means "go on with the newest", which a client gets after its token expired.
         let Ok(revision) = u64::try_from(token.rv) else {
             return Ok((self.newest, after));
         };
         if revision < state.storage.compacted() {
-            return Err(expired_token(&after));
+            return Err(expired_token(start));
         }
         Ok((revision, after))
     }
@@ -186,8 +190,12 @@ impl Token {
 
 impl ListAnswer {
     /// The `metadata` of the list.
-    pub(crate) fn metadata(&self) -> Value {
+    pub(crate) fn metadata(&self, origin: Origin) -> Value {
         let mut metadata = Map::new();
+        // Lists of custom resources always have the field.
+        if origin == Origin::Custom {
+            metadata.insert("continue".into(), "".into());
+        }
         if !self.version.is_empty() {
             metadata.insert("resourceVersion".into(), self.version.as_str().into());
         }

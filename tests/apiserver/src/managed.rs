@@ -62,6 +62,7 @@ impl From<PatchError> for ApiError {
         );
         match status.get("details").and_then(|details| details.get("causes")) {
             Some(causes) => refusal.with_detail("causes", causes.clone()),
+            None if error.code() == 422 => refusal.with_empty_details(),
             None => refusal,
         }
     }

@@ -230,7 +230,13 @@ impl ListOptions {
         let send_initial_events = target.flag("sendInitialEvents");
         let version_match = text("resourceVersionMatch");
         let problems = match watch {
-            true => watch_problems(version_match, send_initial_events, text("continue"), watch_list),
+            true => watch_problems(
+                version_match,
+                send_initial_events,
+                text("continue"),
+                text("resourceVersion"),
+                watch_list,
+            ),
             false => list_problems(
                 version_match,
                 send_initial_events,
@@ -304,6 +310,7 @@ fn watch_problems(
     version_match: &str,
     send_initial_events: Option<bool>,
     continue_token: &str,
+    version: &str,
     watch_list: WatchList,
 ) -> Vec<FieldProblem> {
     let mut problems = Vec::new();
@@ -325,10 +332,13 @@ fn watch_problems(
         if version_match != "NotOlderThan" {
             problems.push(FieldProblem::unsupported(MATCH, version_match, &["NotOlderThan"]));
         }
-        if !continue_token.is_empty() {
-            let why = "resourceVersionMatch is forbidden when continue is provided";
-            problems.push(FieldProblem::forbidden(MATCH, why));
-        }
+    }
+    // A watch of the present state is given a match before it is checked, where initial events are served.
+    let is_given_match =
+        watch_list == WatchList::On && send_initial_events.is_none() && matches!(version, "" | "0");
+    if !continue_token.is_empty() && (is_given_match || !version_match.is_empty()) {
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        problems.push(FieldProblem::forbidden(MATCH, why));
     }
     problems
 }

@@ -3,7 +3,7 @@
 mod label;
 
 use crate::object::Stored;
-pub(crate) use label::LabelSelector;
+pub(crate) use label::{LabelSelector, label_key_problem, label_value_problem};
 
 /// What a list, watch or deletecollection asks for.
 #[derive(Clone, Debug, Default)]

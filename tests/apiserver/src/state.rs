@@ -5,6 +5,7 @@ mod defaults;
 mod delete;
 mod names;
 mod update;
+mod validate;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::version::VersionFormat;
 
 pub(crate) use delete::{DeleteRequest, Deleted};
 pub(crate) use update::Part;
+pub(crate) use validate::manager as check_manager;
 
 /// The state behind the server's lock.
 #[derive(Debug)]

@@ -66,6 +66,8 @@ pub(crate) struct Watch {
     faults: StreamFaults,
     /// Everything up to this revision was looked at.
     cursor: u64,
+    /// Where the watch began.
+    start: u64,
     pending: VecDeque<Frame>,
     /// Pieces of a flush that a fault has broken up.
     pieces: VecDeque<Bytes>,
@@ -128,6 +130,7 @@ impl Watch {
             framing,
             faults: plan.into_stream_faults(),
             cursor: start.cursor,
+            start: start.cursor,
             pending: start.frames,
             pieces: VecDeque::new(),
             bytes_sent: 0,
@@ -337,8 +340,10 @@ impl Watch {
             () = self.pulse.changed() => Some(()),
             () = sleep_until(self.deadline) => None,
             () = sleep_until(bookmark.unwrap_or(self.deadline)), if bookmark.is_some() => {
-                let version = self.shared.state().versions.print(self.cursor);
-                if let Some(metadata) = progress_bookmark(&self.faults.plan, &version) {
+                // As upstream: a bookmark that says no more than the request did is not sent.
+                let version = (self.cursor > self.start).then(|| self.shared.state().versions.print(self.cursor));
+                let metadata = version.and_then(|version| progress_bookmark(&self.faults.plan, &version));
+                if let Some(metadata) = metadata {
                     self.pending.push_back(self.framing.bookmark(&metadata));
                 }
                 let interval = self.shared.settings.bookmark_interval;

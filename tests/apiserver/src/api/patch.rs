@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::ResourceCall;
 use crate::error::{ApiError, FieldProblem};
 use crate::managed::{part_of, with_type};
-use crate::object::{Object, Stored};
+use crate::object::{Object, Stored, metadata_str};
 use crate::patch::{self, Apply, OnConflict};
 use crate::registry::Resource;
 use crate::respond::Body;
@@ -63,12 +63,29 @@ impl ResourceCall<'_> {
                     let current = state.read(self.resource, self.namespace(), self.name())?;
                     let current = with_type(self.resource, current.object());
                     let patched = into_object(kind.run(self.resource, &current, &body)?)?;
+                    self.check_uid(&current, &patched)?;
                     state.update(&write, self.name(), patched, part)
                 })?;
                 (200, stored)
             }
         };
         self.object(code, &stored)
+    }
+
+    /// A patch cannot change the UID. (A replacement with another UID is a failed precondition instead.)
+    fn check_uid(&self, current: &Value, patched: &Object) -> Result<(), ApiError> {
+        let uid = metadata_str(patched, "uid");
+        if uid.is_empty() || current["metadata"]["uid"] == uid {
+            return Ok(());
+        }
+        let problem = FieldProblem::invalid("metadata.uid", uid, "field is immutable");
+        let resource = self.resource;
+        Err(ApiError::invalid(
+            &resource.kind,
+            &resource.group,
+            self.name(),
+            &[problem],
+        ))
     }
 
     pub(super) fn patch_body(&self) -> Result<Value, ApiError> {

@@ -11,7 +11,7 @@ use crate::patch::manager_of;
 use crate::registry::{Origin, Scope};
 use crate::request::Verb;
 use crate::respond::{self, Body};
-use crate::state::{DeleteRequest, Deleted, Mode, Part, Source, Write};
+use crate::state::{DeleteRequest, Deleted, Mode, Part, Source, Write, check_manager};
 
 /// Kinds whose deletion upstream answers with the object instead of a status.
 const ANSWERED_WITH_OBJECT: &[&str] = &[
@@ -43,6 +43,8 @@ impl ResourceCall<'_> {
     }
 
     pub(super) fn writing<'w>(&'w self, manager: Option<&'w str>) -> Result<Write<'w>, ApiError> {
+        let given = self.call.target.parameter("fieldManager").unwrap_or_default();
+        check_manager(self.options_kind(), given)?;
         Ok(Write {
             resource: self.resource,
             namespace: self.namespace(),
@@ -52,20 +54,29 @@ impl ResourceCall<'_> {
         })
     }
 
-    /// Whether a write takes effect.
-    fn mode(&self, dry_run: Option<&str>) -> Result<Mode, ApiError> {
-        let options = match self.call.target.verb {
+    /// The kind of the options of a write.
+    fn options_kind(&self) -> &'static str {
+        match self.call.target.verb {
             Verb::Create => "CreateOptions",
             Verb::Patch => "PatchOptions",
             Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
             _ => "UpdateOptions",
-        };
+        }
+    }
+
+    /// Whether a write takes effect.
+    fn mode(&self, dry_run: Option<&str>) -> Result<Mode, ApiError> {
         match dry_run {
             None | Some("") => Ok(Mode::Commit),
             Some("All") => Ok(Mode::DryRun),
             Some(other) => {
                 let problem = FieldProblem::unsupported_list("dryRun", other, &["All"]);
-                Err(ApiError::invalid(options, "meta.k8s.io", "", &[problem]))
+                Err(ApiError::invalid(
+                    self.options_kind(),
+                    "meta.k8s.io",
+                    "",
+                    &[problem],
+                ))
             }
         }
     }
@@ -81,7 +92,8 @@ impl ResourceCall<'_> {
             Ok(Value::Object(object)) => match object.get("kind") {
                 // Built-in kinds are taken from the path instead.
                 None if self.resource.origin == Origin::Custom => {
-                    Err(self.unreadable(&format!("Object 'Kind' is missing in '{}'", Value::from(object))))
+                    let text = String::from_utf8_lossy(self.body_bytes());
+                    Err(self.unreadable(&format!("Object 'Kind' is missing in '{text}' ({text})")))
                 }
                 _ => Ok(object),
             },
@@ -120,11 +132,31 @@ impl ResourceCall<'_> {
     }
 
     fn delete_options(&self) -> Result<Value, ApiError> {
-        if self.body_bytes().is_empty() {
-            return Ok(Value::Null);
+        let options = match self.body_bytes().is_empty() {
+            true => Value::Null,
+            false => serde_json::from_slice(self.body_bytes())
+                .map_err(|error| ApiError::bad_request(format!("could not read DeleteOptions: {error}")))?,
+        };
+        let policy = options["propagationPolicy"]
+            .as_str()
+            .or_else(|| self.call.target.parameter("propagationPolicy"));
+        let problem = match policy {
+            None | Some("") => None,
+            Some(policy) if !options["orphanDependents"].is_null() => {
+                let why = "orphanDependents and deletionPropagation cannot be both set";
+                Some(FieldProblem::invalid("propagationPolicy", policy, why))
+            }
+            Some("Foreground" | "Background" | "Orphan") => None,
+            Some(policy) => Some(FieldProblem::unsupported(
+                "propagationPolicy",
+                policy,
+                &["Foreground", "Background", "Orphan", "nil"],
+            )),
+        };
+        match problem {
+            Some(problem) => Err(ApiError::invalid("DeleteOptions", "meta.k8s.io", "", &[problem])),
+            None => Ok(options),
         }
-        serde_json::from_slice(self.body_bytes())
-            .map_err(|error| ApiError::bad_request(format!("could not read DeleteOptions: {error}")))
     }
 
     pub(super) fn delete(&self) -> Result<Response<Body>, ApiError> {
@@ -170,7 +202,7 @@ impl ResourceCall<'_> {
             Ok::<_, ApiError>(answer)
         })?;
         let view = self.view(shape);
-        let bytes = view.list(&answer.metadata(), &items(&view, &answer));
+        let bytes = view.list(&answer.metadata(self.resource.origin), &items(&view, &answer));
         Ok(self.damaged(bytes, &Plan::default()))
     }
 }

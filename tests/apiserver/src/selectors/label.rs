@@ -172,7 +172,10 @@ impl Parser {
 
     fn key(&mut self) -> Result<String, String> {
         match self.take() {
-            Token::Word(word) => Ok(word),
+            Token::Word(word) => match label_key_problem(&word) {
+                Some(why) => Err(format!("<nil>: Invalid value: {word:?}: {why}")),
+                None => Ok(word),
+            },
             other => Err(format!("found '{}', expected: identifier", other.text())),
         }
     }
@@ -232,6 +235,41 @@ impl Parser {
             }
         }
     }
+}
+
+const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
+     start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+     '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const MAX_NAME: usize = 63;
+
+/// What is wrong with the key of a label, if anything. The domain before the slash is not looked at.
+pub(crate) fn label_key_problem(key: &str) -> Option<String> {
+    let name = key.split_once('/').map_or(key, |(_, name)| name);
+    match name {
+        "" => Some("name part must be non-empty".to_owned()),
+        name if name.len() > MAX_NAME => {
+            Some(format!("name part must be no more than {MAX_NAME} characters"))
+        }
+        name => (!is_label(name)).then(|| NAME.to_owned()),
+    }
+}
+
+/// What is wrong with the value of a label, if anything.
+pub(crate) fn label_value_problem(value: &str) -> Option<String> {
+    if value.len() > MAX_NAME {
+        return Some(format!("must be no more than {MAX_NAME} characters"));
+    }
+    (!value.is_empty() && !is_label(value)).then(|| VALUE.to_owned())
+}
+
+fn is_label(text: &str) -> bool {
+    let inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    bytes.iter().all(inner) && ends.into_iter().flatten().all(u8::is_ascii_alphanumeric)
 }
 
 #[cfg(test)]

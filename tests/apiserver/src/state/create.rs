@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Part, Source, State, Write};
-use super::{defaults, names};
+use super::{defaults, names, validate};
 use crate::error::{ApiError, FieldProblem};
 use crate::managed;
 use crate::object::{self, Object, Stored, metadata_mut, metadata_str, set_metadata};
@@ -28,6 +28,10 @@ impl State {
             ));
         }
         let name = self.settle_name(write, &mut object)?;
+        if write.source == Source::Request {
+            validate::metadata(resource, &object)?;
+        }
+        validate::without_empty_metadata(&mut object);
         self.check_namespace(write, &name)?;
         if self
             .storage
@@ -104,13 +108,13 @@ impl State {
             "resourceVersion",
             "deletionTimestamp",
             "deletionGracePeriodSeconds",
-            "generation",
             "selfLink",
         ] {
             metadata.remove(field);
         }
         metadata.insert("uid".into(), uid.into());
         metadata.insert("creationTimestamp".into(), now.into());
+        // Where the server does not count generations, it keeps what the client sent.
         if counted {
             metadata.insert("generation".into(), 1.into());
         }

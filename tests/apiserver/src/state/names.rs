@@ -21,7 +21,7 @@ pub(super) fn problem(resource: &Resource, name: &str) -> Option<FieldProblem> {
         return Some(FieldProblem::invalid(
             field,
             name,
-            "must be no more than 253 bytes",
+            "must be no more than 253 characters",
         ));
     }
     (!is_subdomain(name)).then(|| FieldProblem::invalid(field, name, SUBDOMAIN))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::create::{check_type, settle_namespace};
-use super::{Source, State, Write};
+use super::{Source, State, Write, validate};
 use crate::error::{ApiError, FieldProblem};
 use crate::managed;
 use crate::object::{self, Object, Stored, finalizers, metadata_mut, metadata_str};
@@ -60,8 +60,15 @@ impl State {
         let current = self.read(resource, write.namespace, name)?;
         let old = current.object();
         if write.source == Source::Request {
+            let version = metadata_str(&object, "resourceVersion");
+            if !version.is_empty() && self.versions.parse(version).is_none() {
+                let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
+                return Err(ApiError::new(500, "", why));
+            }
             check_preconditions(resource, name, &old, &object)?;
+            validate::metadata(resource, &object)?;
         }
+        validate::without_empty_metadata(&mut object);
         let mut new = merge(write, &old, object, part);
         check_finalizers(resource, name, &old, &new)?;
         if let Some(manager) = write.manager {
@@ -76,9 +83,10 @@ impl State {
             if write.mode == super::Mode::DryRun {
                 return Ok(Arc::new(sealed));
             }
-            let gone = self.remove(&resource.id, &sealed);
+            self.remove(&resource.id, &sealed);
             self.finish_namespace(write.namespace);
-            return Ok(gone);
+            // The answer has the version before the deletion; only the event has that of the deletion.
+            return Ok(Arc::new(sealed));
         }
         Ok(self.put(write, new))
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{ExpiredWatch, Phase, WatchRequest};
 use crate::error::ApiError;
 use crate::faults::{Fault, Plan, end_bookmark};
-use crate::list::parse_version;
+use crate::list::{WatchCache, parse_version};
 use crate::request::{ListOptions, WatchList};
 use crate::rng::Rng;
 use crate::shared::Shared;
@@ -155,7 +155,11 @@ impl Opening<'_> {
             versions.print(asked),
             versions.print(self.state.storage.compacted()),
         );
-        let error = ApiError::expired(format!("too old resource version: {asked_text} ({oldest})"));
+        let why = match self.shared.settings.watch_cache {
+            WatchCache::On => format!("too old resource version: {asked_text} ({oldest})"),
+            WatchCache::Off => "The resourceVersion for the provided watch is too old.".to_owned(),
+        };
+        let error = ApiError::expired(why);
         match self.shared.settings.expired_watch {
             ExpiredWatch::Response => Err(error),
             ExpiredWatch::InStream => Ok(self.failing(asked, &error)),

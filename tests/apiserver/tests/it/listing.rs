@@ -288,3 +288,19 @@ async fn opaque_versions_are_understood_though_they_are_not_numbers() {
         ["a", "b"]
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_token_stands_alone_and_is_relative_to_what_is_listed() {
+    let server = five();
+    let (_, first) = page(&server, "limit=2").await;
+    let uri = format!("{CONFIG_MAPS}?continue={}&resourceVersion=15", token(&first));
+    let message = "specifying resource version is not allowed when using continue";
+    check_refused(&server, Method::GET, &uri, Value::Null, 400, message).await;
+    // As upstream: the token of one namespace goes on in another one.
+    let mut elsewhere = config_map("c");
+    elsewhere["metadata"]["namespace"] = "other".into();
+    server.create(&elsewhere).unwrap();
+    let (_, first) = page(&server, "limit=2").await;
+    let uri = format!("/api/v1/namespaces/other/configmaps?continue={}", token(&first));
+    assert_eq!(get(&server, &uri).await.names(), ["c"]);
+}

@@ -167,7 +167,8 @@ async fn a_write_that_changes_nothing_keeps_version_and_times_however_late_it_is
             .unwrap()
             .remove("time");
     }
-    let writes: [(Method, &str, &[(&str, &str)], Value); 9] = [
+    type Write<'a> = (Method, &'a str, &'a [(&'a str, &'a str)], Value);
+    let writes: [Write<'_>; 9] = [
         (Method::PUT, &mine, &json, before.clone()),
         (Method::PUT, &mine, &json, object.clone()),
         (Method::PUT, &mine, &json, other_times),
@@ -390,4 +391,108 @@ async fn a_dry_run_changes_nothing() {
     .await;
     assert_eq!((answer.code, server.revision()), (201, before));
     assert!(server.objects::<ConfigMap>().is_empty());
+}
+
+/// Held against the real server by the live tests; the texts of upstream.
+#[tokio::test(start_paused = true)]
+async fn metadata_and_options_are_validated_before_anything_is_written() {
+    let server = ApiServer::start();
+    server.create(&config_map("a")).unwrap();
+    let before = server.revision();
+    let refused = async |method: Method, uri: &str, body: Value, code: u16, part: &str| {
+        let answer = call(&server, method, uri, body).await;
+        let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
+        assert!(
+            answer.code == code && message.contains(part),
+            "{uri}: {} {message}",
+            answer.code
+        );
+        assert_eq!(server.revision(), before, "{uri}");
+    };
+    let one = format!("{CONFIG_MAPS}/a");
+    let with = |field: &str, value: Value| json!({ "metadata": { "name": "b", field: value } });
+    let bad_value = "metadata.labels: Invalid value: \"not good\": a valid label must be";
+    let labels = with("labels", json!({ "app": "not good" }));
+    refused(Method::POST, CONFIG_MAPS, labels, 422, bad_value).await;
+    let bad_key = "metadata.labels: Invalid value: \"-a\": name part must consist";
+    refused(
+        Method::POST,
+        CONFIG_MAPS,
+        with("labels", json!({ "-a": "x" })),
+        422,
+        bad_key,
+    )
+    .await;
+    let finalizer = "metadata.finalizers[0]: Invalid value: \"bad\": name is neither";
+    refused(
+        Method::POST,
+        CONFIG_MAPS,
+        with("finalizers", json!(["bad"])),
+        422,
+        finalizer,
+    )
+    .await;
+    let manager = format!("{CONFIG_MAPS}?fieldManager={}", "x".repeat(129));
+    refused(
+        Method::POST,
+        &manager,
+        config_map("b"),
+        422,
+        "fieldManager: Too long",
+    )
+    .await;
+    let policy = json!({ "propagationPolicy": "Some" });
+    refused(
+        Method::DELETE,
+        &one,
+        policy,
+        422,
+        "propagationPolicy: Unsupported value",
+    )
+    .await;
+    let both = json!({ "propagationPolicy": "Orphan", "orphanDependents": true });
+    refused(Method::DELETE, &one, both, 422, "cannot be both set").await;
+    let mut versioned = config_map("a");
+    versioned["metadata"]["resourceVersion"] = "abc".into();
+    refused(
+        Method::PUT,
+        &one,
+        versioned,
+        500,
+        "strconv.ParseUint: parsing \"abc\"",
+    )
+    .await;
+    let selector = format!("{CONFIG_MAPS}?labelSelector=-a%3Dx");
+    refused(Method::GET, &selector, Value::Null, 400, "Invalid value: \"-a\"").await;
+    let future = format!("{one}?resourceVersion=999999");
+    refused(
+        Method::GET,
+        &future,
+        Value::Null,
+        504,
+        "Too large resource version",
+    )
+    .await;
+    // What is accepted: the standard finalizers, a domain, the empty label.
+    let mut good = config_map("b");
+    good["metadata"]["labels"] = json!({ "example.com/App_1": "", "a": "x.y-z_1" });
+    good["metadata"]["finalizers"] = json!(["orphan", "example.com/x"]);
+    assert_eq!(call(&server, Method::POST, CONFIG_MAPS, good).await.code, 201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn empty_metadata_is_left_out() {
+    let server = ApiServer::start();
+    let mut object = config_map("a");
+    for (field, value) in [
+        ("labels", json!({})),
+        ("annotations", json!({})),
+        ("finalizers", json!([])),
+    ] {
+        object["metadata"][field] = value;
+    }
+    let created = call(&server, Method::POST, CONFIG_MAPS, object).await.json();
+    for field in ["labels", "annotations", "finalizers"] {
+        assert!(created["metadata"].get(field).is_none(), "{created}");
+    }
 }

@@ -91,12 +91,30 @@ async fn bookmarks_come_in_their_interval_and_before_the_timeout() {
     let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=90");
     let started = tokio::time::Instant::now();
     let mut watch = Lines::open(&server, &uri).await;
-    assert_eq!(watch.take(1).await, ["BOOKMARK -@10"]);
+    create(&server, &secret());
+    assert_eq!(watch.take(1).await, ["BOOKMARK -@11"]);
     assert_eq!(started.elapsed(), Duration::from_secs(60));
-    assert_eq!(watch.take(1).await, ["BOOKMARK -@10"]);
+    assert_eq!(watch.take(1).await, ["BOOKMARK -@11"]);
     assert_eq!(started.elapsed(), Duration::from_secs(88));
     assert_eq!(watch.next().await, None);
     assert_eq!(started.elapsed(), Duration::from_secs(90));
+}
+
+/// A change that a watch of config maps learns of by a bookmark only.
+fn secret() -> Value {
+    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "namespace": "default" } })
+}
+
+/// As the real server: nothing is sent that the client does not know already.
+#[tokio::test(start_paused = true)]
+async fn a_watch_gets_no_bookmark_of_the_version_it_began_at() {
+    let server = server();
+    let initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&";
+    for (query, expected) in [("resourceVersion=10", vec![]), (initial, vec!["BOOKMARK end@10"])] {
+        let query = format!("watch=1&{query}&allowWatchBookmarks=true&timeoutSeconds=300");
+        let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?{query}")).await;
+        assert_eq!(watch.rest().await, expected, "{query}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -38,11 +38,22 @@ pub(super) fn steps() -> Vec<Step> {
             .by("table")
             .into(),
         Request::get("list after the definition", WIDGETS).until(200),
-        Request::post("create a widget", WIDGETS, widget(named(), json!({ "size": 1 })))
-            .by("table")
-            .keep("version", "/metadata/resourceVersion")
-            .keep("uid", "/metadata/uid")
-            .into(),
+        Request::post(
+            "create a widget without a field that has a default",
+            format!("{WIDGETS}?dryRun=All"),
+            widget(named(), json!({ "size": 1 })),
+        )
+        .by("table")
+        .into(),
+        Request::post(
+            "create a widget",
+            WIDGETS,
+            widget(named(), json!({ "size": 1, "color": "red" })),
+        )
+        .by("table")
+        .keep("version", "/metadata/resourceVersion")
+        .keep("uid", "/metadata/uid")
+        .into(),
         Request::post(
             "create a widget that exists",
             WIDGETS,

@@ -263,7 +263,6 @@ fn watches() -> Vec<Request> {
             "watch one object by the old path",
             "/api/v1/watch/namespaces/lists/configmaps/a?resourceVersion=${five}&timeoutSeconds=1",
         ),
-        watch("watch from version 1", "resourceVersion=1"),
         watch(
             "watch a missing name",
             "resourceVersion=${five}&fieldSelector=metadata.name%3Dmissing",

@@ -43,7 +43,9 @@ impl Normal {
             let mark = format!("<uid {}>", place(&mut self.uids, &uid));
             object.insert("uid".into(), mark.into());
         }
-        if let Some(Value::String(token)) = object.get_mut("continue") {
+        if let Some(Value::String(token)) = object.get_mut("continue")
+            && !token.is_empty()
+        {
             *token = "<token>".to_owned();
         }
         let generated = object

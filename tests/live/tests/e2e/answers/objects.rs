@@ -90,7 +90,7 @@ fn creations() -> Vec<Request> {
         Request::post(
             "create as a dry run",
             format!("{MAPS}?dryRun=All"),
-            map("dry", json!({})),
+            map("dry", json!({ "k": "v" })),
         )
         .by("table"),
         Request::get("read after a dry run", format!("{MAPS}/dry")),
