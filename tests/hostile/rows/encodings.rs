@@ -255,7 +255,10 @@ fn bombs() -> Vec<Row> {
     rows
 }
 
-fn members(name: &str, kind: fn(String, Box<dyn Fn(&Call) -> Answer + Send + Sync>) -> Row) -> Row {
+/// A server, as the functions that make rows take it.
+type Server = Box<dyn Fn(&Call) -> Answer + Send + Sync>;
+
+fn members(name: &str, kind: fn(String, Server) -> Row) -> Row {
     let empty = gzip(b"").repeat(100);
     kind(
         name.to_owned(),
