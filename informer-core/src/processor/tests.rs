@@ -86,7 +86,10 @@ fn received(listener: &Listener<ConfigMap>) -> Vec<String> {
                 } => "+",
                 _ => "",
             };
-            format!("{sign}{}", event.key().unwrap().name())
+            format!(
+                "{sign}{}",
+                event.key().expect("every object here has a name").name()
+            )
         })
         .collect()
 }
@@ -304,7 +307,8 @@ fn waits_for_a_stream_that_ended_return_while_its_reader_holds_it() {
     let disconnect = HandlerOptions::default()
         .buffer(1)
         .on_overflow(Overflow::Disconnect);
-    let ends: [(fn(&mut Stage, &Registration), ListenerEnded); 3] = [
+    type End = fn(&mut Stage, &Registration);
+    let ends: [(End, ListenerEnded); 3] = [
         (|_, stream| drop(stream.remove()), ListenerEnded::Removed),
         (
             |stage, _| drop(stage.publish(&["b", "c"].map(str::to_owned))),
