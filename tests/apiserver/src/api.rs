@@ -151,6 +151,7 @@ impl ResourceCall<'_> {
         }
         let view = self.view(shape);
         let mut items = items(&view, &answer);
+        plan.add_foreign(&mut items);
         plan.garble_items(&mut items);
         let bytes = view.list(&answer.metadata(self.resource.origin), &items);
         Ok(self.damaged(bytes, plan))

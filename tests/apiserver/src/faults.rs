@@ -39,6 +39,13 @@ pub enum Fault {
     Cut(Cut),
     /// Answers a list or the events of a watch as Tables, whatever was asked for.
     Table,
+    /// Sends a copy of each object again under another namespace, or without one, in lists and watches of one namespace. A
+    /// real server never does: this is to prove that a client refuses what it did not request. Requests in that very
+    /// namespace are left alone.
+    Foreign {
+        /// The namespace of the copies.
+        namespace: Option<String>,
+    },
     /// Lists and watches see nothing newer than this revision, as behind a replica that lags. Watches catch up when the
     /// rule is removed.
     Stale(u64),
@@ -134,6 +141,8 @@ pub enum Cut {
     Bytes(usize),
     /// After so many whole events of a watch.
     Events(usize),
+    /// This long after a watch was opened, by tokio's clock, as proxies do that limit the age of connections.
+    After(Duration),
     /// In the middle of the object that follows so many events.
     MidObject(usize),
     /// Within a character of more than one byte in the event that follows so many events; in the middle of the object if
@@ -179,7 +188,13 @@ impl Fault {
                 | Self::ErrorEvent { .. }
                 | Self::GarbleEvent { .. }
                 | Self::DropEvents { .. }
-                | Self::Cut(Cut::Events(_) | Cut::MidObject(_) | Cut::MidCharacter(_) | Cut::MidMember(_))
+                | Self::Cut(
+                    Cut::After(_)
+                        | Cut::Events(_)
+                        | Cut::MidObject(_)
+                        | Cut::MidCharacter(_)
+                        | Cut::MidMember(_)
+                )
         )
     }
 

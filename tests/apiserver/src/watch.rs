@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::encode::Shape;
 use crate::error::ApiError;
-use crate::faults::{Cut, Ending, Fault, FaultId, Passage, Plan, StreamFaults, progress_bookmark};
+use crate::faults::{Ending, Fault, FaultId, Passage, Plan, StreamFaults, progress_bookmark};
 use crate::pulse::Listener;
 use crate::registry::Resource;
 use crate::request::ListOptions;
@@ -201,14 +201,14 @@ impl Watch {
     async fn end_by(&mut self, ending: Ending) {
         let name = match &ending {
             Ending::Close => Fault::CloseWatch { after: 0 }.name(),
-            Ending::Break => Fault::Cut(Cut::Events(0)).name(),
+            Ending::Break(cut) => Fault::Cut(*cut).name(),
             Ending::Hold(_) => Fault::HalfOpen { after: 0 }.name(),
             Ending::Error(error) => format!("ErrorEvent {}", error.code()),
         };
         self.shared.script().count([name]);
         match ending {
             Ending::Close => self.phase = Phase::Closed,
-            Ending::Break => self.phase = Phase::Breaking,
+            Ending::Break(_) => self.phase = Phase::Breaking,
             Ending::Hold(id) => {
                 self.shared.held_by(id).await;
                 self.phase = Phase::Breaking;
@@ -234,7 +234,10 @@ impl Watch {
         let mut plain = Vec::new();
         while let Some(mut frame) = self.pending.pop_front() {
             match self.faults.pass(&mut frame) {
-                Passage::Whole => frame::line(&mut plain, &frame),
+                Passage::Whole => {
+                    frame::line(&mut plain, &frame);
+                    self.add_foreign(&mut plain, frame);
+                }
                 Passage::Lost => {}
                 Passage::Torn(cut) => {
                     self.send(plain);
@@ -250,6 +253,15 @@ impl Watch {
             }
         }
         self.send(plain);
+    }
+
+    /// Adds a copy of an object's event in another namespace, if a fault says so.
+    fn add_foreign(&self, plain: &mut Vec<u8>, frame: Frame) {
+        let is_object = !matches!(frame.kind, EventType::Bookmark | EventType::Error);
+        let copy = self.faults.plan.foreign(&frame.object).filter(|_| is_object);
+        if let Some(object) = copy {
+            frame::line(plain, &Frame { object, ..frame });
+        }
     }
 
     fn send(&mut self, plain: Vec<u8>) {
@@ -335,9 +347,11 @@ impl Watch {
             return Some(());
         }
         let bookmark = self.next_bookmark;
+        let cut = self.faults.breaks_at();
         tokio::select! {
             biased;
             () = self.pulse.changed() => Some(()),
+            () = sleep_until(cut.unwrap_or(self.deadline)), if cut.is_some() => Some(()),
             () = sleep_until(self.deadline) => None,
             () = sleep_until(bookmark.unwrap_or(self.deadline)), if bookmark.is_some() => {
                 // As upstream: a bookmark that says no more than the request did is not sent.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::{Cut, Fault, FaultId, Garble};
 use crate::error::ApiError;
@@ -85,6 +86,27 @@ impl Plan {
         })
     }
 
+    /// Adds copies of the items of a list in another namespace.
+    pub(crate) fn add_foreign(&self, items: &mut Vec<Vec<u8>>) {
+        let copies: Vec<_> = items.iter().filter_map(|item| self.foreign(item)).collect();
+        items.extend(copies);
+    }
+
+    /// A copy of an object in another namespace, if one is to be sent.
+    pub(crate) fn foreign(&self, object: &[u8]) -> Option<Vec<u8>> {
+        let namespace = self.find(|planned| match &planned.fault {
+            Fault::Foreign { namespace } => Some(namespace.clone()),
+            _ => None,
+        })?;
+        let mut value: Value = serde_json::from_slice(object).ok()?;
+        let metadata = value.get_mut("metadata")?.as_object_mut()?;
+        match namespace {
+            Some(namespace) => metadata.insert("namespace".into(), namespace.into()),
+            None => metadata.remove("namespace"),
+        };
+        Some(value.to_string().into_bytes())
+    }
+
     /// Spoils the items of a list.
     pub(crate) fn garble_items(&self, items: &mut [Vec<u8>]) {
         for planned in &self.faults {
@@ -115,6 +137,7 @@ impl Plan {
     pub(crate) fn into_stream_faults(self) -> StreamFaults {
         StreamFaults {
             plan: self,
+            opened: Instant::now(),
             sent: 0,
             objects: 0,
             by_type: [0; 3],
@@ -135,7 +158,7 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
     Close,
-    Break,
+    Break(Cut),
     Hold(FaultId),
     Error(ApiError),
 }
@@ -153,6 +176,7 @@ pub(crate) enum Passage {
 #[derive(Debug)]
 pub(crate) struct StreamFaults {
     pub(crate) plan: Plan,
+    opened: Instant,
     sent: usize,
     /// Events about objects, lost ones included.
     objects: usize,
@@ -170,7 +194,16 @@ impl StreamFaults {
             Fault::CloseWatch { after } if sent >= *after => Some(Ending::Close),
             Fault::HalfOpen { after } if sent >= *after => Some(Ending::Hold(planned.id)),
             Fault::ErrorEvent { after, error } if sent >= *after => Some(Ending::Error(error.clone())),
-            Fault::Cut(Cut::Events(after)) if sent >= *after => Some(Ending::Break),
+            Fault::Cut(cut @ Cut::Events(after)) if sent >= *after => Some(Ending::Break(*cut)),
+            Fault::Cut(cut @ Cut::After(time)) if self.opened.elapsed() >= *time => Some(Ending::Break(*cut)),
+            _ => None,
+        })
+    }
+
+    /// When the connection breaks, if the clock decides.
+    pub(crate) fn breaks_at(&self) -> Option<Instant> {
+        self.plan.find(|planned| match planned.fault {
+            Fault::Cut(Cut::After(time)) => self.opened.checked_add(time),
             _ => None,
         })
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Fault;
+use super::{Cut, Fault};
 use crate::log::Request;
 use crate::request::Verb;
 
@@ -124,6 +124,12 @@ impl Fault {
         match self {
             Self::Status(_) | Self::Forbidden | Self::Refuse | Self::Hang | Self::Delay(_) => {
                 request.resource.is_some()
+            }
+            Self::Cut(Cut::After(_)) => request.verb == Verb::Watch,
+            Self::Foreign { namespace } => {
+                matches!(request.verb, Verb::List | Verb::Watch)
+                    && request.namespace.is_some()
+                    && request.namespace != *namespace
             }
             Self::Fragment(_) | Self::Cut(_) | Self::Table | Self::Stale(_) => {
                 matches!(request.verb, Verb::List | Verb::Watch)

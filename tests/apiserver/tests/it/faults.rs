@@ -144,6 +144,39 @@ async fn watches_end_break_or_fall_silent_where_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_watch_is_cut_at_an_age() {
+    let server = two();
+    let begun = tokio::time::Instant::now();
+    let fault = Fault::Cut(Cut::After(Duration::from_secs(60)));
+    check_watch(&server, WATCH, fault, &["ADDED a@11", "ADDED b@12", "broken"]).await;
+    assert_eq!(begun.elapsed().as_secs(), 60);
+    assert_eq!(server.faults().struck().get("Cut After"), Some(&1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn copies_of_another_namespace_are_sent_to_requests_of_one_namespace() {
+    let server = two();
+    let foreign = |namespace: Option<&str>| Fault::Foreign {
+        namespace: namespace.map(str::to_owned),
+    };
+    let events = ["ADDED a@11", "ADDED a@11", "ADDED b@12", "ADDED b@12", "end"];
+    check_watch(&server, WATCH, foreign(Some("elsewhere")), &events).await;
+    let own = ["ADDED a@11", "ADDED b@12", "end"];
+    check_watch(&server, WATCH, foreign(Some("default")), &own).await;
+    for (namespace, expected) in [(Some("elsewhere"), json!("elsewhere")), (None, Value::Null)] {
+        server.faults().add(Rule::new(foreign(namespace)).once());
+        let list = get(&server, CONFIG_MAPS).await.json();
+        let namespaces: Vec<_> = list["items"].as_array().unwrap().iter().collect();
+        let namespaces: Vec<_> = namespaces
+            .iter()
+            .map(|item| &item["metadata"]["namespace"])
+            .collect();
+        let default = json!("default");
+        assert_eq!(namespaces, [&default, &default, &expected, &expected]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cut_within_a_character_leaves_half_of_it() {
     let server = ApiServer::builder().first_revision(6).start();
     let mut object = config_map("a");
