@@ -146,9 +146,32 @@ pub(crate) enum Action {
     Stall {
         then: AfterStall,
     },
+    /// Something that lasts for minutes or hours, with a judgement of its own at the end.
+    Scenario(Scenario),
+    /// Streams that are dropped right after they were made, every other one with an event in hand.
+    ShortStreams {
+        informer: usize,
+        count: usize,
+    },
     /// No faults, until caches and handlers agree with the server.
     Calm,
     Advance(Duration),
+}
+
+/// One kind of trouble that lasts, and nothing else meanwhile: so what an informer does about it can be judged while it
+/// lasts, and not only that the cache is right afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scenario {
+    /// Every watch is cut at this age, and brings events before.
+    CutEvery(Duration),
+    /// Every watch is accepted and sends nothing.
+    BlackHole,
+    /// Initial streams have no end bookmark, while changes arrive in them.
+    BusyInitial,
+    /// Each answer to a list begins this late.
+    LateAnswer(Duration),
+    /// Objects of this namespace, or of none, are sent to requests of another one.
+    Foreign(Option<&'static str>),
 }
 
 /// How the server refuses.

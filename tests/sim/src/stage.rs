@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use informer_core::delta::QueueOptions;
 use informer_core::{
-    Index, Offload, ReflectorConfig, ResourceVersion, SharedInformer, Snapshot, State, WaitError,
+    Index, Offload, ReflectorConfig, ResourceVersion, ScopeStatus, SharedInformer, Snapshot, State, WaitError,
 };
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -18,7 +18,7 @@ use crate::history::{History, State as ObjectState, data};
 use crate::plan::{InformerPlan, NAMESPACES, Transform};
 use crate::story::{Facts, Slot, number};
 use crate::verdict::report;
-use crate::wire;
+use crate::wire::{self, Contact, Traffic};
 use handlers::Listening;
 
 /// One informer, from its making to its end. A stopped informer is followed by a new one with the same plan.
@@ -38,6 +38,7 @@ pub(crate) struct Stage {
     /// Whether anything has happened in this run that may leave a store in doubt.
     doubted: Arc<AtomicBool>,
     reader: Arc<Mutex<Option<check::Reader>>>,
+    traffic: Arc<Mutex<Traffic>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,7 +86,8 @@ impl Stage {
         config.seed = Some(seed.wrapping_add(number as u64));
         config.initial = plan.initial;
         config.page_size = plan.page_size;
-        let client = wire::client(server, slot.clone(), plan.gzip);
+        let traffic: Arc<Mutex<Traffic>> = Arc::default();
+        let client = wire::client(server, slot.clone(), traffic.clone(), plan.gzip);
         let queue = QueueOptions::default().capacity(plan.capacity).batch(plan.batch);
         let mut builder = SharedInformer::<ConfigMap>::builder(client)
             .reflector(|_| config)
@@ -120,6 +122,7 @@ impl Stage {
             last: None,
             doubted: doubted.clone(),
             reader,
+            traffic,
         }
     }
 
@@ -146,6 +149,21 @@ impl Stage {
         let scopes = self.informer.status().scopes;
         let mut states = scopes.iter().map(|scope| &scope.state);
         states.any(|state| matches!(state, State::Stalled))
+    }
+
+    /// What each scope reports, and what it has requested; nothing unless the informer runs.
+    pub(crate) fn scopes(&self) -> Vec<(ScopeStatus, Contact)> {
+        if !self.is_running() {
+            return Vec::new();
+        }
+        let traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        let scopes = self.informer.status().scopes.into_iter();
+        scopes
+            .map(|scope| {
+                let contact = traffic.contact(&scope.scope);
+                (scope, contact)
+            })
+            .collect()
     }
 
     pub(crate) fn start(&mut self) {

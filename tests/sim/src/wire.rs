@@ -18,6 +18,7 @@ use kube::client::Body;
 use tokio::time::Instant;
 use tower::ServiceExt as _;
 
+use crate::plan::PLACES;
 use crate::story::{Slot, number};
 use crate::verdict::{observe, report};
 
@@ -28,19 +29,100 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// second may be opened again at once, and a failure may cost a watch-list, a list and a watch before the next wait.
 const RATE: usize = 100;
 
+/// How many pages of lists, the first ones not counted, one scope may request within the window: as many as the lists it
+/// may request have objects.
+const PAGES: usize = RATE * PLACES;
+
 /// What is remembered of the requests of one informer.
 #[derive(Debug, Default)]
-struct Traffic {
+pub(crate) struct Traffic {
     /// When the last requests of each namespace were made.
     recent: BTreeMap<String, VecDeque<Instant>>,
+    /// The same for later pages of lists.
+    pages: BTreeMap<String, VecDeque<Instant>>,
     /// Until when the server asked each namespace to wait.
     not_before: BTreeMap<String, Instant>,
+    watches: BTreeMap<String, Watches>,
+}
+
+/// The watches of one namespace.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watches {
+    requests: u64,
+    opened: u64,
+    open: u64,
+    /// How long none was open, up to the last time that one was opened.
+    blind: Duration,
+    /// Since when none is open, if one ever was.
+    blind_since: Option<Instant>,
+}
+
+/// What one scope has done so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contact {
+    /// How many requests were made, pages not counted.
+    pub(crate) requests: u64,
+    /// How many watches were opened.
+    pub(crate) opened: u64,
+    /// How long no watch was open, since the first one was.
+    pub(crate) blind: Duration,
+}
+
+impl Traffic {
+    pub(crate) fn contact(&self, scope: &Scope) -> Contact {
+        let namespace = match scope {
+            Scope::Namespace(namespace) => namespace.to_string(),
+            _ => String::new(),
+        };
+        let watches = self.watches.get(&namespace).copied().unwrap_or_default();
+        let blind = watches
+            .blind_since
+            .map(|since| since.elapsed())
+            .unwrap_or_default();
+        Contact {
+            requests: watches.requests,
+            opened: watches.opened,
+            blind: watches.blind + blind,
+        }
+    }
+}
+
+/// Counts a watch as open, until its body is dropped.
+struct Open {
+    traffic: Arc<Mutex<Traffic>>,
+    namespace: String,
+}
+
+impl Open {
+    fn new(traffic: &Arc<Mutex<Traffic>>, namespace: &str) -> Self {
+        let mut held = traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        let watches = held.watches.entry(namespace.to_owned()).or_default();
+        watches.opened += 1;
+        watches.open += 1;
+        if let Some(since) = watches.blind_since.take() {
+            watches.blind += since.elapsed();
+        }
+        Self {
+            traffic: traffic.clone(),
+            namespace: namespace.to_owned(),
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut held = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        let watches = held.watches.entry(self.namespace.clone()).or_default();
+        watches.open -= 1;
+        if watches.open == 0 {
+            watches.blind_since = Some(Instant::now());
+        }
+    }
 }
 
 /// A client of the server for one informer.
-pub(crate) fn client(server: &ApiServer, informer: Slot, gzip: bool) -> Client {
+pub(crate) fn client(server: &ApiServer, informer: Slot, traffic: Arc<Mutex<Traffic>>, gzip: bool) -> Client {
     let service = server.service();
-    let traffic = Arc::new(Mutex::new(Traffic::default()));
     let wire = Wire {
         service,
         informer,
@@ -83,10 +165,12 @@ impl Wire {
         if let Some(seconds) = retry_after(&response) {
             let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
             let until = Instant::now() + Duration::from_secs(seconds);
-            traffic.not_before.insert(namespace, until);
+            traffic.not_before.insert(namespace.clone(), until);
         }
+        let is_open = query.contains("watch=") && response.status().is_success();
+        let open = is_open.then(|| Open::new(&self.traffic, &namespace));
         simulation::yield_point().await;
-        Ok(response.map(Slowly::new))
+        Ok(response.map(|body| Slowly::new(body, open)))
     }
 
     fn check_rate(&self, namespace: &str, query: &str) {
@@ -100,17 +184,14 @@ impl Wire {
                 format!("asked {early:?} before the time the server had set: {query}")
             });
         }
+        let namespace = namespace.to_owned();
         if query.contains("continue=") {
-            return;
+            let recent = traffic.pages.entry(namespace).or_default();
+            return check_window(recent, now, PAGES, "pages");
         }
-        let recent = traffic.recent.entry(namespace.to_owned()).or_default();
-        recent.push_back(now);
-        while recent.front().is_some_and(|at| now - *at > WINDOW) {
-            recent.pop_front();
-        }
-        if recent.len() > RATE {
-            report("I12", || format!("more than {RATE} requests within {WINDOW:?}"));
-        }
+        traffic.watches.entry(namespace.clone()).or_default().requests += 1;
+        let recent = traffic.recent.entry(namespace).or_default();
+        check_window(recent, now, RATE, "requests");
     }
 
     /// A watch resumes at the last version that came in order, which is what `status()` says.
@@ -142,6 +223,17 @@ impl Wire {
     }
 }
 
+/// Counts one more, and reports if there were too many lately.
+fn check_window(recent: &mut VecDeque<Instant>, now: Instant, limit: usize, what: &str) {
+    recent.push_back(now);
+    while recent.front().is_some_and(|at| now - *at > WINDOW) {
+        recent.pop_front();
+    }
+    if recent.len() > limit {
+        report("I12", || format!("more than {limit} {what} within {WINDOW:?}"));
+    }
+}
+
 fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     query
         .split('&')
@@ -168,6 +260,7 @@ type Inner = http_body_util::combinators::UnsyncBoxBody<Bytes, Box<dyn std::erro
 struct Slowly {
     inner: Inner,
     pause: Turn,
+    _open: Option<Open>,
 }
 
 /// Whether other tasks were let through before the next piece.
@@ -178,13 +271,14 @@ enum Turn {
 }
 
 impl Slowly {
-    fn new<B>(body: B) -> Self
+    fn new<B>(body: B, open: Option<Open>) -> Self
     where
         B: http_body::Body<Data = Bytes, Error = Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
     {
         Self {
             inner: Inner::new(body),
             pause: Turn::NotYet,
+            _open: open,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Plays a plan: the server, the informers, and one step after the other, with a look at everything in between.
 
+mod scenarios;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -231,6 +233,8 @@ impl World<'_> {
                 emptied,
             } => self.refuse(*first, *times, *emptied).await,
             Action::Stall { then } => self.stall(*then).await,
+            Action::Scenario(scenario) => self.scenario(scenario).await,
+            Action::ShortStreams { informer, count } => self.stages[*informer].short_streams(*count).await,
             Action::Calm => {
                 self.server.faults().clear();
                 self.converge().await;

@@ -9,7 +9,7 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use super::{
     Action, AfterStall, HandlerKind, HandlerPlan, InformerPlan, NAMESPACES, PLACES, Pause, Plan, Refusal,
-    ServerPlan, Step, Transform, Write, WriteKind, faults,
+    Scenario, ServerPlan, Step, Transform, Write, WriteKind, faults,
 };
 
 /// How many steps a plan has, not counting those that set the stage.
@@ -119,7 +119,7 @@ fn opening(random: &mut SmallRng, informers: usize) -> Vec<Action> {
 
 fn action(random: &mut SmallRng, informers: usize) -> Action {
     let informer = random.random_range(0..informers);
-    match random.random_range(0..200) {
+    match random.random_range(0..204) {
         0..60 => Action::Write(write(random)),
         60..76 => Action::Burst((0..random.random_range(2..12)).map(|_| write(random)).collect()),
         76..106 => Action::Fault(faults::draw(random)),
@@ -174,7 +174,22 @@ fn action(random: &mut SmallRng, informers: usize) -> Action {
         },
         160..162 => Action::Calm,
         162..170 => Action::Advance(Duration::from_secs(random.random_range(60..1_300))),
+        170 | 171 => Action::ShortStreams {
+            informer,
+            count: random.random_range(1..20),
+        },
+        172 => Action::Scenario(scenario(random)),
         _ => Action::Advance(Duration::from_millis(random.random_range(1..20_000))),
+    }
+}
+
+fn scenario(random: &mut SmallRng) -> Scenario {
+    match random.random_range(0..5) {
+        0 => Scenario::CutEvery(Duration::from_secs(pick(random, [3, 10, 60, 100]))),
+        1 => Scenario::BlackHole,
+        2 => Scenario::BusyInitial,
+        3 => Scenario::LateAnswer(Duration::from_secs(random.random_range(40..200))),
+        _ => Scenario::Foreign(pick(random, [None, Some("elsewhere"), Some(NAMESPACES[2])])),
     }
 }
 

@@ -83,7 +83,10 @@ impl fmt::Display for Keep {
 impl Action {
     /// The name of what a step does, without the details.
     pub(crate) fn name(&self) -> String {
-        let text = format!("{self:?}");
+        let text = match self {
+            Self::Scenario(scenario) => format!("{scenario:?}"),
+            other => format!("{other:?}"),
+        };
         text.chars().take_while(char::is_ascii_alphanumeric).collect()
     }
 }

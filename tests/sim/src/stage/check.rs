@@ -100,6 +100,20 @@ impl Stage {
 
     /// I1, I3, I4, I10, I15, I16: the store shows what the server had at the store's version.
     fn check_objects(&self, snapshot: &Snapshot<ConfigMap>) {
+        let scopes: Vec<_> = snapshot
+            .versions()
+            .iter()
+            .map(|(scope, _)| scope.clone())
+            .collect();
+        let keys = snapshot.iter().map(|(key, _)| key.to_key());
+        for key in keys.filter(|key| !scopes.iter().any(|scope| scope.contains(key))) {
+            report("I4", || {
+                format!(
+                    "informer {} has {key}, which is in none of its scopes",
+                    self.number
+                )
+            });
+        }
         let view = View {
             plan: &self.plan,
             history: &self.history,
@@ -274,7 +288,16 @@ impl View<'_> {
                 if !history.knows(&own, &held) {
                     return Some(("I16", format!("{key} has a state the server never had: {held}")));
                 }
-                continue;
+                // The identity of what could not be used was readable: an older state of the same object may stay, another
+                // object may not.
+                match wanted {
+                    Some(wanted) if wanted.uid == held.uid => continue,
+                    Some(wanted) => {
+                        let what = format!("{key} is {held}, marked stale, not {wanted}: another object");
+                        return Some(("I16", what));
+                    }
+                    None => return Some(("I3", format!("{key} is {held}, marked stale, which is gone"))),
+                }
             }
             match wanted {
                 Some(wanted) if *wanted == held => {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use informer_core::{
     Event, EventStream, HandlerOptions, HandlerState, Offload, Overflow, Registration, simulation,
 };
@@ -103,6 +103,44 @@ impl Stage {
     }
 }
 
+impl Stage {
+    /// Makes streams and drops them, every other one with an event in hand: nothing of them is kept, and a wait for one that
+    /// was not read ends.
+    pub(crate) async fn short_streams(&mut self, count: usize) {
+        if self.is_stopped() {
+            return;
+        }
+        let in_use = self.listening.iter().filter(|one| !one.removed).count();
+        for turn in 0..count {
+            let name = format!("informer {} short stream", self.number);
+            let mut stream = self.informer.events_with(&HandlerOptions::default().name(name));
+            let kept = self.informer.kept_handlers();
+            if kept > in_use + 1 {
+                report("I12", || {
+                    format!("{kept} handlers are kept of {} in use", in_use + 1)
+                });
+            }
+            let registration = stream.registration().clone();
+            let mut synced = std::pin::pin!(registration.synced());
+            let ended = futures::future::poll_immediate(&mut synced).await.is_some();
+            if turn % 2 == 0 {
+                let _ = futures::future::poll_immediate(stream.next()).await;
+            }
+            simulation::yield_point().await;
+            drop(stream);
+            if !ended
+                && tokio::time::timeout(Duration::from_secs(60), synced)
+                    .await
+                    .is_err()
+            {
+                report("I9", || {
+                    "a wait for a stream that was dropped does not end".to_owned()
+                });
+            }
+        }
+    }
+}
+
 impl Listening {
     pub(super) fn state(&self) -> HandlerState {
         let registration = self.story.registration().map(Registration::status);
@@ -125,6 +163,10 @@ impl Listening {
         self.story.ends();
         if self.state() == HandlerState::Active {
             report("I9", || format!("{} is active after the end", self.story.name()));
+        }
+        let synced = self.story.registration().map(Registration::synced);
+        if synced.is_some_and(|synced| synced.now_or_never().is_none()) {
+            report("I9", || format!("a wait for {} does not end", self.story.name()));
         }
     }
 }

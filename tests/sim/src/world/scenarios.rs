@@ -1,0 +1,249 @@
+//! Trouble that lasts for minutes or hours, and how an informer must behave meanwhile.
+
+use std::time::Duration;
+
+use informer_core::{Scope, ScopeStatus, State};
+use informer_testing::{Cut, Fault, FaultId, Rule, Verb};
+
+use super::{BOUND, World};
+use crate::plan::{Scenario, Write, WriteKind};
+use crate::wire::Contact;
+
+/// How many watches are cut in one scenario.
+const CUTS: u32 = 12;
+
+/// The longest time between two watches of which the first one was healthy: the minimum between requests with its jitter, and
+/// a margin.
+const GAP: Duration = Duration::from_millis(300);
+
+/// How long watches are black-holed, and how often one looks.
+const BLACK_HOLE: Duration = Duration::from_secs(3 * 3_600);
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// Within which time an initial stream without its end is replaced by a list: the backoffs before and after it, and the
+/// time without a new object.
+const BUSY_BOUND: Duration = Duration::from_secs(360);
+
+/// Within which time lists succeed whose answers are late: the deadline doubles up to the delay, and a list may have as many
+/// pages as there are objects.
+const LATE_BOUND: Duration = Duration::from_secs(3_600);
+
+/// What one scope of one informer reported and requested, at one time.
+type Seen = (usize, ScopeStatus, Contact);
+
+impl World<'_> {
+    pub(super) async fn scenario(&mut self, scenario: &Scenario) {
+        if !self.is_ready().await {
+            return;
+        }
+        match scenario {
+            Scenario::CutEvery(age) => self.cut_every(*age).await,
+            Scenario::BlackHole => self.black_hole().await,
+            Scenario::BusyInitial => self.busy_initial().await,
+            Scenario::LateAnswer(delay) => self.late_answer(*delay).await,
+            Scenario::Foreign(namespace) => self.foreign(*namespace).await,
+        }
+    }
+
+    /// Ends all faults and waits until every scope of every running informer has a watch that is open and works.
+    async fn is_ready(&mut self) -> bool {
+        self.server.faults().clear();
+        self.converge().await;
+        let mut waited = Duration::ZERO;
+        while self.verdict.first().is_none() {
+            let seen = self.seen();
+            if seen.is_empty() {
+                return false;
+            }
+            let is_live = |(_, scope, _): &Seen| matches!(scope.state, State::Live);
+            if seen.iter().all(is_live) {
+                // Watches of less than a second count as failures when they end.
+                self.touch();
+                self.advance(Duration::from_secs(2)).await;
+                return self.verdict.first().is_none();
+            }
+            if waited > BOUND {
+                let scope = seen.into_iter().find(|seen| !is_live(seen));
+                let what = scope.map(|(number, scope, _)| format!("informer {number} in {}", scope.scope));
+                self.report(format!(
+                    "{} has no open watch {BOUND:?} after the last fault",
+                    what.unwrap_or_default()
+                ));
+                return false;
+            }
+            self.touch();
+            self.advance(Duration::from_secs(5)).await;
+            waited += Duration::from_secs(5);
+        }
+        false
+    }
+
+    fn report(&self, what: String) {
+        self.verdict.report("I12", what);
+    }
+
+    fn seen(&self) -> Vec<Seen> {
+        let stages = self.stages.iter().enumerate();
+        stages
+            .flat_map(|(number, stage)| {
+                let scopes = stage.scopes().into_iter();
+                scopes.map(move |(scope, contact)| (number, scope, contact))
+            })
+            .collect()
+    }
+
+    /// Changes an object in each namespace, so that each scope of each informer gets an event that it can use.
+    fn touch(&self) {
+        // Neither of tier `b` nor trouble for a transform.
+        const VALUES: [u32; 8] = [1, 2, 4, 5, 8, 10, 11, 13];
+        let turn = (self.server.revision() / 3) as usize;
+        for place in 0..3 {
+            self.write(Write {
+                place,
+                value: VALUES[turn % VALUES.len()],
+                kind: WriteKind::Put,
+            });
+        }
+    }
+
+    /// Makes every informer read the whole state: its watches end, and the history they would go on from is compacted.
+    fn force_lists(&self) {
+        self.server.close_watches();
+        self.touch();
+        self.server.compact(self.server.revision());
+    }
+
+    fn strike(&self, rule: Rule) -> FaultId {
+        self.server.faults().add(rule)
+    }
+
+    async fn cut_every(&mut self, age: Duration) {
+        let rule = self.strike(Rule::new(Fault::Cut(Cut::After(age))).on(Verb::Watch));
+        let before = self.seen();
+        self.server.close_watches();
+        for _ in 0..CUTS * 3 {
+            self.advance(age / 3).await;
+            self.touch();
+        }
+        self.server.faults().remove(rule);
+        for ((number, scope, before), (_, _, after)) in before.into_iter().zip(self.seen()) {
+            let opened = after.opened - before.opened;
+            let blind = after.blind - before.blind;
+            if blind > GAP * (opened as u32 + 1) {
+                self.report(format!(
+                    "informer {number} in {} had no watch for {blind:?}, between {opened} watches that worked until they \
+                     were cut",
+                    scope.scope
+                ));
+            }
+            if opened < u64::from(CUTS) / 2 {
+                self.report(format!(
+                    "informer {number} in {} opened {opened} watches while {CUTS} were cut",
+                    scope.scope
+                ));
+            }
+        }
+    }
+
+    async fn black_hole(&mut self) {
+        let rule = self.strike(Rule::new(Fault::HalfOpen { after: 0 }).on(Verb::Watch));
+        let before = self.seen();
+        self.server.close_watches();
+        let mut live = vec![0_u32; before.len()];
+        let mut looks = 0;
+        let mut waited = Duration::ZERO;
+        while waited < BLACK_HOLE && self.verdict.first().is_none() {
+            self.advance(LOOK_EVERY).await;
+            waited += LOOK_EVERY;
+            looks += 1;
+            for (count, (_, scope, _)) in live.iter_mut().zip(self.seen()) {
+                *count += u32::from(matches!(scope.state, State::Live));
+            }
+            let _ = self.check();
+        }
+        self.server.faults().remove(rule);
+        for (((number, before, sent), (_, after, now)), live) in before.into_iter().zip(self.seen()).zip(live)
+        {
+            let errors = after.counts.errors - before.counts.errors;
+            let lists = after.counts.lists - before.counts.lists;
+            let requests = now.requests - sent.requests;
+            // A watch is given up after ten and a half minutes at most, and every fifth failure leads to a list.
+            if errors < 10 || lists < 2 || live * 2 > looks || requests > 200 {
+                self.report(format!(
+                    "informer {number} in {}, with watches that bring nothing for {waited:?}: {errors} errors, {lists} \
+                     lists, {requests} requests, live in {live} of {looks} looks",
+                    after.scope
+                ));
+            }
+        }
+    }
+
+    async fn busy_initial(&mut self) {
+        let rule = self.strike(Rule::new(Fault::OmitEndBookmark).on(Verb::Watch));
+        self.expect_lists(BUSY_BOUND, Duration::from_secs(20), Self::touch)
+            .await;
+        self.server.faults().remove(rule);
+    }
+
+    async fn late_answer(&mut self, delay: Duration) {
+        let rule = self.strike(Rule::new(Fault::Delay(delay)).on(Verb::List));
+        self.expect_lists(LATE_BOUND, Duration::from_secs(60), |_| {})
+            .await;
+        self.server.faults().remove(rule);
+    }
+
+    /// Makes every informer read the whole state, which must succeed within the bound; `meanwhile` is done every so often.
+    async fn expect_lists(&mut self, bound: Duration, every: Duration, meanwhile: impl Fn(&Self)) {
+        let before = self.seen();
+        self.force_lists();
+        let mut waited = Duration::ZERO;
+        while self.verdict.first().is_none() {
+            self.advance(every).await;
+            waited += every;
+            let _ = self.check();
+            let now = self.seen();
+            let mut both = before.iter().zip(&now);
+            let missing = both.find(|((_, before, _), (_, now, _))| now.counts.lists == before.counts.lists);
+            let Some((_, (number, scope, _))) = missing else {
+                return;
+            };
+            if waited >= bound {
+                return self.report(format!(
+                    "informer {number} in {} has not read the whole state within {bound:?}: {}",
+                    scope.scope, scope.state
+                ));
+            }
+            meanwhile(self);
+        }
+    }
+
+    async fn foreign(&mut self, namespace: Option<&'static str>) {
+        let fault = Fault::Foreign {
+            namespace: namespace.map(str::to_owned),
+        };
+        let rule = self.strike(Rule::new(fault));
+        let before = self.seen();
+        self.force_lists();
+        for _ in 0..18 {
+            self.advance(Duration::from_secs(10)).await;
+            self.touch();
+            let _ = self.check();
+        }
+        self.server.faults().remove(rule);
+        for ((number, before, _), (_, after, _)) in before.into_iter().zip(self.seen()) {
+            let is_struck = match &after.scope {
+                Scope::Namespace(own) => namespace != Some(&**own),
+                _ => false,
+            };
+            if is_struck && after.counts.out_of_scope == before.counts.out_of_scope {
+                self.verdict.report(
+                    "I4",
+                    format!(
+                        "informer {number} in {} was sent objects of another namespace and counts none",
+                        after.scope
+                    ),
+                );
+            }
+        }
+    }
+}
