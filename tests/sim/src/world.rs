@@ -99,6 +99,8 @@ struct World<'a> {
     spoiled: Cell<bool>,
     /// Whether older states were sent again in this run.
     repeated: Cell<bool>,
+    /// How often scenarios changed objects: the next change must differ from the last.
+    touched: Cell<usize>,
 }
 
 async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
@@ -120,6 +122,7 @@ async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
         doubted: Arc::default(),
         spoiled: Cell::new(false),
         repeated: Cell::new(false),
+        touched: Cell::new(0),
     };
     for number in 0..plan.informers.len() {
         let stage = world.new_stage(number);
