@@ -39,9 +39,9 @@ pub enum Fault {
     Cut(Cut),
     /// Answers a list or the events of a watch as Tables, whatever was asked for.
     Table,
-    /// Sends a copy of each object again under another namespace, or without one, in lists and watches of one namespace. A
-    /// real server never does: this is to prove that a client refuses what it did not request. Requests in that very
-    /// namespace are left alone.
+    /// Sends a copy of each object under another namespace, or without one, in lists and watches of one
+    /// namespace. A real server never does this; it shows whether a client refuses what it did not request.
+    /// Requests in the namespace of the copies are not affected.
     Foreign {
         /// The namespace of the copies.
         namespace: Option<String>,

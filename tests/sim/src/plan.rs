@@ -146,7 +146,7 @@ pub(crate) enum Action {
     Stall {
         then: AfterStall,
     },
-    /// Something that lasts for minutes or hours, with a judgement of its own at the end.
+    /// One fault that lasts for minutes or hours, and a check of the informers' behaviour meanwhile.
     Scenario(Scenario),
     /// Streams that are dropped right after they were made, every other one with an event in hand.
     ShortStreams {
@@ -158,8 +158,8 @@ pub(crate) enum Action {
     Advance(Duration),
 }
 
-/// One kind of trouble that lasts, and nothing else meanwhile: so what an informer does about it can be judged while it
-/// lasts, and not only that the cache is right afterwards.
+/// One kind of fault that lasts, without any other: the informer is judged while it lasts, not only by its
+/// cache afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
     /// Every watch is cut at this age, and brings events before.

@@ -29,8 +29,8 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// second may be opened again at once, and a failure may cost a watch-list, a list and a watch before the next wait.
 const RATE: usize = 100;
 
-/// How many pages of lists, the first ones not counted, one scope may request within the window: as many as the lists it
-/// may request have objects.
+/// How many pages, the first ones not counted, one scope may request within the window: a list has at most as
+/// many as there are objects.
 const PAGES: usize = RATE * PLACES;
 
 /// What is remembered of the requests of one informer.

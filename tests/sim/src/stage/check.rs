@@ -288,8 +288,8 @@ impl View<'_> {
                 if !history.knows(&own, &held) {
                     return Some(("I16", format!("{key} has a state the server never had: {held}")));
                 }
-                // The identity of what could not be used was readable: an older state of the same object may stay, another
-                // object may not.
+                // The UID of the unusable state was readable: an older state of the same object may stay,
+                // another object may not.
                 match wanted {
                     Some(wanted) if wanted.uid == held.uid => continue,
                     Some(wanted) => {

@@ -104,8 +104,8 @@ impl Stage {
 }
 
 impl Stage {
-    /// Makes streams and drops them, every other one with an event in hand: nothing of them is kept, and a wait for one that
-    /// was not read ends.
+    /// Creates streams and drops them, every other one with an event in hand: none is kept, and a wait for one
+    /// that was not read ends.
     pub(crate) async fn short_streams(&mut self, count: usize) {
         if self.is_stopped() {
             return;

@@ -1,4 +1,4 @@
-//! Trouble that lasts for minutes or hours, and how an informer must behave meanwhile.
+//! Faults that last for minutes or hours, and how an informer must behave meanwhile.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use crate::wire::Contact;
 /// How many watches are cut in one scenario.
 const CUTS: u32 = 12;
 
-/// The longest time between two watches of which the first one was healthy: the minimum between requests with its jitter, and
-/// a margin.
+/// The longest time between two watches of which the first one was healthy: the minimum between requests, its
+/// jitter and a margin.
 const GAP: Duration = Duration::from_millis(300);
 
 /// How long watches are black-holed, and how often one looks.
 const BLACK_HOLE: Duration = Duration::from_secs(3 * 3_600);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// Within which time an initial stream without its end is replaced by a list: the backoffs before and after it, and the
-/// time without a new object.
+/// Within which time an initial stream without its end is replaced by a list: the backoffs before and after
+/// it, and the time without a new object.
 const BUSY_BOUND: Duration = Duration::from_secs(360);
 
-/// Within which time lists succeed whose answers are late: the deadline doubles up to the delay, and a list may have as many
-/// pages as there are objects.
+/// Within which time lists succeed whose answers are late: the deadline doubles up to the delay, and a list
+/// may have as many pages as there are objects.
 const LATE_BOUND: Duration = Duration::from_secs(3_600);
 
 /// What one scope of one informer reported and requested, at one time.
@@ -45,7 +45,7 @@ impl World<'_> {
         }
     }
 
-    /// Ends all faults and waits until every scope of every running informer has a watch that is open and works.
+    /// Ends all faults and waits until every scope of every running informer has an open watch.
     async fn is_ready(&mut self) -> bool {
         self.server.faults().clear();
         self.converge().await;
@@ -92,7 +92,7 @@ impl World<'_> {
             .collect()
     }
 
-    /// Changes an object in each namespace, so that each scope of each informer gets an event that it can use.
+    /// Changes an object in each namespace, so that each scope gets an event it can use.
     fn touch(&self) {
         // Neither of tier `b` nor trouble for a transform.
         const VALUES: [u32; 8] = [1, 2, 4, 5, 8, 10, 11, 13];
@@ -106,7 +106,7 @@ impl World<'_> {
         }
     }
 
-    /// Makes every informer read the whole state: its watches end, and the history they would go on from is compacted.
+    /// Makes every informer read the whole state: its watches end, and their history is compacted.
     fn force_lists(&self) {
         self.server.close_watches();
         self.touch();
@@ -131,8 +131,7 @@ impl World<'_> {
             let blind = after.blind - before.blind;
             if blind > GAP * (opened as u32 + 1) {
                 self.report(format!(
-                    "informer {number} in {} had no watch for {blind:?}, between {opened} watches that worked until they \
-                     were cut",
+                    "informer {number} in {} had no watch for {blind:?}, between {opened} healthy watches",
                     scope.scope
                 ));
             }
@@ -167,11 +166,11 @@ impl World<'_> {
             let errors = after.counts.errors - before.counts.errors;
             let lists = after.counts.lists - before.counts.lists;
             let requests = now.requests - sent.requests;
-            // A watch is given up after ten and a half minutes at most, and every fifth failure leads to a list.
+            // A watch is given up after 10.5 minutes at most, and every fifth failure leads to a list.
             if errors < 10 || lists < 2 || live * 2 > looks || requests > 200 {
                 self.report(format!(
-                    "informer {number} in {}, with watches that bring nothing for {waited:?}: {errors} errors, {lists} \
-                     lists, {requests} requests, live in {live} of {looks} looks",
+                    "informer {number} in {}, with silent watches for {waited:?}: {errors} errors, \
+                     {lists} lists, {requests} requests, live in {live} of {looks} looks",
                     after.scope
                 ));
             }
@@ -192,7 +191,7 @@ impl World<'_> {
         self.server.faults().remove(rule);
     }
 
-    /// Makes every informer read the whole state, which must succeed within the bound; `meanwhile` is done every so often.
+    /// Makes every informer read the whole state, which must succeed within the bound.
     async fn expect_lists(&mut self, bound: Duration, every: Duration, meanwhile: impl Fn(&Self)) {
         let before = self.seen();
         self.force_lists();
