@@ -337,8 +337,14 @@ impl Watch {
             () = self.pulse.changed() => Some(()),
             () = sleep_until(self.deadline) => None,
             () = sleep_until(bookmark.unwrap_or(self.deadline)), if bookmark.is_some() => {
-                let version = self.shared.state().versions.print(self.cursor);
-                if let Some(metadata) = progress_bookmark(&self.faults.plan, &version) {
+                let (version, newest) = {
+                    let state = self.shared.state();
+                    (state.versions.print(self.cursor), self.ceiling(&state))
+                };
+                // A watch from a version that is not reached yet gets no bookmarks either, as upstream.
+                if self.cursor <= newest
+                    && let Some(metadata) = progress_bookmark(&self.faults.plan, &version)
+                {
                     self.pending.push_back(self.framing.bookmark(&metadata));
                 }
                 let interval = self.shared.settings.bookmark_interval;
