@@ -92,7 +92,9 @@ fn bookmark<K>(object: &[u8]) -> WatchEvent<K> {
     };
     WatchEvent::Bookmark {
         // As in a list, 0 is no version of a state.
-        version: sketch.version().filter(|version| *version != ResourceVersion::new("0")),
+        version: sketch
+            .version()
+            .filter(|version| *version != ResourceVersion::new("0")),
         mark,
     }
 }
