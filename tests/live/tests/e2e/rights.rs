@@ -239,9 +239,13 @@ async fn a_wait_with_a_token_that_is_not_accepted_ends_and_says_so() {
     allow(&room, subject, &READ).await;
     let file = tempfile::NamedTempFile::new().unwrap();
     let wire = Wire::to(cluster).await;
+    let long = Duration::from_secs(3600);
+    let mut another = account.clone();
+    another.uid = "00000000-0000-0000-0000-000000000000".to_owned();
+    // Neither a token at all, nor one of the account that exists. (An expired one is accepted for a while.)
     for bad in [
         "not-a-token".to_owned(),
-        cluster.service_account_token(&account, Duration::ZERO),
+        cluster.service_account_token(&another, long),
     ] {
         std::fs::write(file.path(), bad).unwrap();
         let factory = factory(client_with(&wire, cluster, file.path()), &room);
@@ -252,7 +256,6 @@ async fn a_wait_with_a_token_that_is_not_accepted_ends_and_says_so() {
     // One informer, from a token that is not accepted to one that is. kube reads the file every minute.
     let factory = factory(client_with(&wire, cluster, file.path()), &room);
     refusal(&factory).await;
-    let long = Duration::from_secs(3600);
     std::fs::write(file.path(), cluster.service_account_token(&account, long)).unwrap();
     crate::support::eventually(async || {
         let synced = tokio::time::timeout(BOUND, factory.wait_for_sync()).await;
