@@ -1,6 +1,5 @@
 //! What to ask next: the reflector's decisions, without any asking.
 
-mod bookmarks;
 mod outcome;
 mod phase;
 mod streaming;
@@ -15,7 +14,6 @@ use crate::resource_version::ResourceVersion;
 use crate::source::{ListFrom, SourceError, WatchListFrom, WatchListSupport};
 use crate::status::WatchListVerdict;
 
-use bookmarks::{Bookmarks, Version};
 pub(super) use outcome::{Coverage, EndReason, Health, ListFailure, Next, Pause, Trouble, WatchEnd};
 use outcome::{VERY_SHORT, is_storage_read_error};
 pub(super) use phase::Phase;
@@ -46,7 +44,6 @@ pub(super) struct Memory {
     paging: Paging,
     watch_failures: u32,
     version_refusals: u32,
-    bookmarks: Bookmarks,
     /// How long the next answer may take, where the source's own deadline was too short.
     answer_within: Option<Duration>,
 }
@@ -78,7 +75,6 @@ impl Memory {
             paging: Paging::WhereUseful,
             watch_failures: 0,
             version_refusals: 0,
-            bookmarks: Bookmarks::default(),
             answer_within: None,
         }
     }
@@ -104,11 +100,6 @@ impl Memory {
     /// A request was answered in time.
     pub(super) fn answered(&mut self) {
         self.answer_within = None;
-    }
-
-    /// A bookmark arrived in a watch.
-    pub(super) fn bookmarked(&mut self) {
-        self.bookmarks.arrived();
     }
 
     /// How to read the whole state now: never older than what was seen, unless the server cannot do that.
@@ -317,16 +308,7 @@ impl Memory {
             events,
         } = end;
         match reason {
-            EndReason::Closed if lived >= VERY_SHORT => match self.bookmarks.after_watch(lived, events) {
-                Version::Reached => self.resume(resume),
-                Version::InDoubt => {
-                    self.continuity = Continuity::Lost;
-                    self.again(SourceError::Protocol(
-                        "watches bring neither events nor bookmarks; the server may not have reached their version"
-                            .to_owned(),
-                    ))
-                }
-            },
+            EndReason::Closed if lived >= VERY_SHORT => self.resume(resume),
             EndReason::Closed => {
                 let error = SourceError::Protocol(format!(
                     "a watch was closed after {lived:.1?} and {events} events"

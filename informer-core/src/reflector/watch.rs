@@ -84,10 +84,7 @@ impl<K: Object> Reflector<K> {
                     }
                     // The time spent waiting for a full queue is not the server's silence.
                     match is_bookmark {
-                        true => {
-                            self.memory.bookmarked();
-                            pulse.bookmark(Instant::now());
-                        }
+                        true => pulse.bookmark(Instant::now()),
                         false => pulse.event(Instant::now()),
                     }
                 }
