@@ -2,6 +2,7 @@
 
 mod backoff;
 mod list;
+mod probe;
 mod pulse;
 mod relist;
 mod state;
@@ -142,6 +143,7 @@ impl<K: Object> Reflector<K> {
                 Phase::WatchList { from } => self.watch_list(from).await,
                 Phase::List { from } => self.list(from).await,
                 Phase::Watch { from } => self.watch(from).await,
+                Phase::Probe { from } => Ok(self.probe(from).await),
             };
             let Ok(Next {
                 phase: next,

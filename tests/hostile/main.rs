@@ -1,9 +1,10 @@
-//! Informers against hostile and broken servers: a table of behaviours, and what an informer must make of each.
+//! Informers against hostile and broken servers: a table of behaviours, and what an informer must make of
+//! each.
 //!
-//! A row is a server that misbehaves, and what is expected of an informer while it does: its state, its last error, what
-//! its cache holds, how many requests it sends, how much it logs, how much memory it takes, and that other tasks run
-//! meanwhile. Then the server becomes healthy, and the informer must become equal to it. A panic or an informer that never
-//! recovers fails its row.
+//! A row is a server that misbehaves, and what is expected of an informer while it does: its state, its last
+//! error, what its cache holds, how many requests it sends, how much it logs, how much memory it takes, and
+//! that other tasks run meanwhile. Then the server becomes healthy, and the informer must become equal to it.
+//! A panic or an informer that never recovers fails its row.
 //!
 //! To add a row, find its file in `rows/` and add one element to the table there:
 //!
@@ -14,14 +15,16 @@
 //!     .objects(0),
 //! ```
 //!
-//! - The server is a function from a request to an answer: `lists`, `watches`, `initial` and `always` say which requests
-//!   it answers; the others get good answers. `script.rs` has the answers, `bodies.rs` the texts.
-//! - Expectations that a row does not state have defaults, in `row.rs`: every row has bounds for requests, warnings and
-//!   memory. State a larger bound only with the reason.
-//! - Rows run on the paused clock: an hour costs as much as its requests. A body that never ends must wait between its
-//!   pieces. Rows about bytes of HTTP itself are in `rows/tcp.rs`, on sockets and in real time, and need to be quick.
-//! - `HOSTILE=<part of a name> cargo test -p informer-hostile` runs the rows with this in their names, and prints what
-//!   was measured.
+//! - The server is a function from a request to an answer: `lists`, `watches`, `initial` and `always` say
+//!   which requests it answers; the others get good answers. `script.rs` has the answers, `bodies.rs` the
+//!   texts.
+//! - Expectations that a row does not state have defaults, in `row.rs`: every row has bounds for requests,
+//!   warnings and memory. State a larger bound only with the reason.
+//! - Rows run on the paused clock: an hour costs as much as its requests. A body that never ends must wait
+//!   between its pieces. Rows about bytes of HTTP itself are in `rows/sockets.rs`, on sockets and in real time,
+//!   and need to be quick.
+//! - `HOSTILE=<part of a name> cargo test -p informer-hostile` runs the rows with this in their names, and
+//!   prints what was measured.
 
 mod bodies;
 mod observe;
@@ -39,14 +42,16 @@ macro_rules! tables {
         $(
             #[test]
             fn $name() {
-                run::table(stringify!($name), rows::$name::rows());
+                run::table(stringify!($name), rows::$name::rows);
             }
         )+
 
         /// The audit that this suite keeps had about 140 behaviours.
         #[test]
         fn names_are_unique_and_rows_many() {
-            let names: Vec<String> = [$(rows::$name::rows()),+].into_iter().flatten().map(|row| row.name).collect();
+            let _turn = run::turn();
+            let rows = [$(rows::$name::rows()),+].into_iter().flatten();
+            let names: Vec<String> = rows.map(|row| row.name).collect();
             let unique: std::collections::BTreeSet<&String> = names.iter().collect();
             assert_eq!(names.len(), unique.len(), "two rows have one name");
             assert!(names.len() >= 140, "{} rows", names.len());
@@ -71,5 +76,5 @@ tables!(
 /// Rows on sockets, in real time.
 #[test]
 fn sockets() {
-    tcp::table(rows::sockets::rows());
+    tcp::table(rows::sockets::rows);
 }

@@ -152,8 +152,8 @@ impl Drop for Memory {
     }
 }
 
-/// A task beside the informer on the same thread: each piece of a hostile body wakes it, and it counts how many pieces the
-/// informer took without letting it run.
+/// A task beside the informer on the same thread: each piece of a hostile body wakes it, and it counts how
+/// many pieces the informer took without letting it run.
 #[derive(Default)]
 pub(crate) struct Bystander {
     woken: Notify,

@@ -38,6 +38,13 @@ impl StateName {
     }
 }
 
+/// Whether the informer has a transform: it then takes objects in batches, on other threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transforms {
+    None,
+    All,
+}
+
 /// Says what is wrong with a status.
 pub(crate) type Check = Box<dyn Fn(&InformerStatus) -> Result<(), String> + Send + Sync>;
 
@@ -48,6 +55,7 @@ pub(crate) struct Row {
     pub(crate) initial: InitialState,
     pub(crate) namespace: Option<&'static str>,
     pub(crate) max_object_bytes: Option<usize>,
+    pub(crate) transform: Transforms,
     /// How long the server misbehaves.
     pub(crate) lasting: Duration,
     /// The states allowed at the end of that; empty if any is.
@@ -67,8 +75,6 @@ pub(crate) struct Row {
     pub(crate) pieces: u64,
     /// How long after the server became healthy the cache must be equal to it.
     pub(crate) recovery: Duration,
-    /// Why no informer could recover from this.
-    pub(crate) unrecoverable: Option<&'static str>,
 }
 
 /// A server whose every answer is this.
@@ -82,6 +88,7 @@ pub(crate) fn always(
         initial: InitialState::WatchList,
         namespace: None,
         max_object_bytes: None,
+        transform: Transforms::None,
         lasting: HOUR,
         states: Vec::new(),
         error: None,
@@ -93,7 +100,6 @@ pub(crate) fn always(
         memory: 48 * MIB,
         pieces: 256,
         recovery: HOUR / 2,
-        unrecoverable: None,
     }
 }
 
@@ -126,7 +132,8 @@ pub(crate) fn by_list(
 ) -> Row {
     Row {
         initial: InitialState::List,
-        // A server that is good for a while changes the state with each attempt, and every change of state may be logged.
+        // A server that is good for a while changes the state with each attempt, and every change of state
+        // may be logged.
         warnings: 150,
         ..always(name, script)
     }
@@ -198,6 +205,11 @@ impl Row {
         self
     }
 
+    pub(crate) fn transformed(mut self) -> Self {
+        self.transform = Transforms::All;
+        self
+    }
+
     pub(crate) fn max_object_bytes(mut self, bytes: usize) -> Self {
         self.max_object_bytes = Some(bytes);
         self
@@ -205,12 +217,6 @@ impl Row {
 
     pub(crate) fn minutes(mut self, minutes: u64) -> Self {
         self.lasting = Duration::from_secs(60 * minutes);
-        self
-    }
-
-    /// The informer need not become equal to the healthy server, and why.
-    pub(crate) fn unrecoverable(mut self, why: &'static str) -> Self {
-        self.unrecoverable = Some(why);
         self
     }
 

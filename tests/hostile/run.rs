@@ -1,7 +1,7 @@
 //! Plays rows, one after the other, each on a thread and a runtime with the paused clock.
 
-use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use informer_core::{InformerStatus, SharedInformer, State};
@@ -9,21 +9,26 @@ use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::observe::{Log, Memory, unfit};
-use crate::row::{Row, StateName};
+use crate::row::{Row, StateName, Transforms};
 use crate::script::{Answer, Stage};
 
 /// Longer than any row takes in real time, on a machine with much else to do. Reached only by one that hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(300);
 
-/// Rows share the allocator's and the log's counters, so one runs at a time.
+/// Rows share the allocator's and the log's counters, so one table is built and played at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// Plays the rows of a table and fails with all that is wrong.
-pub(crate) fn table(title: &str, rows: Vec<Row>) {
+pub(crate) fn table(title: &str, rows: fn() -> Vec<Row>) {
+    let _turn = turn();
     let mut complaints = Vec::new();
-    for row in rows.into_iter().filter(|row| is_chosen(&row.name)) {
+    for row in rows().into_iter().filter(|row| is_chosen(&row.name)) {
         let name = row.name.clone();
-        let wrong = one_at_a_time(&name, move || play(row));
+        let wrong = on_a_thread(&name, move || play(row));
         complaints.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
     }
     assert!(complaints.is_empty(), "{title}:\n{}", complaints.join("\n"));
@@ -34,9 +39,9 @@ pub(crate) fn is_chosen(name: &str) -> bool {
     std::env::var("HOSTILE").is_ok_and(|part| name.contains(&part)) || std::env::var("HOSTILE").is_err()
 }
 
-/// Runs one row on its thread. A panic is a complaint; a hang ends the whole program, because its thread cannot be ended.
-pub(crate) fn one_at_a_time(name: &str, play: impl FnOnce() -> Vec<String> + Send + 'static) -> Vec<String> {
-    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+/// Runs one row on its thread. A panic is a complaint; a hang ends the whole program, because its thread
+/// cannot be ended.
+pub(crate) fn on_a_thread(name: &str, play: impl FnOnce() -> Vec<String> + Send + 'static) -> Vec<String> {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || {
         let complaints = play();
@@ -108,15 +113,16 @@ async fn run(mut row: Row) -> Vec<String> {
     if let Some(bytes) = row.max_object_bytes {
         builder = builder.max_object_bytes(bytes);
     }
+    if row.transform == Transforms::All {
+        builder = builder.transform(|object| object.immutable = None);
+    }
     let informer = builder.build().expect("these options are good");
     informer.start().expect("it starts");
     tokio::time::sleep(row.lasting).await;
 
     let mut complaints = judge(&row, &stage, &informer.status());
     stage.heal();
-    if row.unrecoverable.is_none() {
-        complaints.extend(recover(&row, &stage, &informer).await);
-    }
+    complaints.extend(recover(&row, &stage, &informer).await);
     if memory.peak() > row.memory {
         complaints.push(format!("took {} KiB of memory", memory.peak() / 1024));
     }
@@ -217,7 +223,8 @@ fn brief(text: &str) -> String {
     text.chars().take(160).collect()
 }
 
-/// Waits until the cache equals the server, also after one more change, which only a watch or another list shows.
+/// Waits until the cache equals the server, also after one more change, which only a watch or another list
+/// shows.
 async fn recover(row: &Row, stage: &Stage, informer: &SharedInformer<ConfigMap>) -> Option<String> {
     let is_equal = || {
         let mut cached: Vec<ConfigMap> = informer

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::observe::{Log, Memory, unfit};
-use crate::run::{healthy_server, is_chosen, one_at_a_time};
+use crate::run::{healthy_server, is_chosen, on_a_thread, turn};
 
 /// Longer than any wait here, on a machine with much else to do. Reached only by one that hangs.
 const LONG: Duration = Duration::from_secs(120);
@@ -45,13 +45,14 @@ pub(crate) enum Act {
 }
 
 /// Plays the rows of a table and fails with all that is wrong.
-pub(crate) fn table(rows: Vec<Wire>) {
-    let wrong = one_at_a_time("sockets", move || {
+pub(crate) fn table(rows: fn() -> Vec<Wire>) {
+    let _turn = turn();
+    let wrong = on_a_thread("sockets", move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime can be made");
-        runtime.block_on(play(rows))
+        runtime.block_on(play(rows()))
     });
     assert!(wrong.is_empty(), "sockets:\n{}", wrong.join("\n"));
 }
@@ -108,7 +109,8 @@ fn informer_at(url: &str) -> SharedInformer<ConfigMap> {
         ..KubeSourceOptions::default()
     };
     let source = KubeSource::<ConfigMap>::new(client, Scope::All, options).expect("the options are good");
-    // By LIST: an initial stream may be silent for half a minute before that is an error, and this is real time.
+    // By LIST: an initial stream may be silent for half a minute before that is an error, and this is real
+    // time.
     SharedInformer::builder_from_sources(vec![Arc::new(source)])
         .initial_state(InitialState::List)
         .build()

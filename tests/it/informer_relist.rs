@@ -386,3 +386,41 @@ async fn a_slow_handler_delays_no_other() {
     assert_eq!(believed(&slow.events()), believed(&quick.events()));
     informer.shutdown().await;
 }
+
+/// A server that was restored from a backup keeps watches from versions that it has not reached open, and
+/// sends nothing on them.
+#[tokio::test(start_paused = true)]
+async fn a_restored_server_is_noticed_although_its_watches_are_silent() {
+    for initial in [InitialState::WatchList, InitialState::List] {
+        let server = server_with(&["a"]);
+        let backup = server.revision();
+        server.create(&item("b", "1")).unwrap();
+        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+            .initial_state(initial)
+            .build()
+            .unwrap();
+        let heard = Heard::new();
+        heard.add_to(&informer);
+        start(&informer).await;
+        heard.take();
+
+        server.rewind(backup).unwrap();
+        tokio::time::sleep(Duration::from_secs(1500)).await;
+        assert_eq!(keys(&informer), ["default/a"], "{initial:?}");
+        assert_eq!(heard.take(), ["missed b"], "{initial:?}");
+        assert_eq!(informer.status().scopes[0].counts.rewinds, 1, "{initial:?}");
+        informer.shutdown().await;
+    }
+}
+
+/// A quiet server costs one small list in two watches, and nothing is read again.
+#[tokio::test(start_paused = true)]
+async fn a_quiet_server_is_not_read_again() {
+    let server = server_with(&["a", "b"]);
+    let informer = informer_of(&server);
+    start(&informer).await;
+    tokio::time::sleep(Duration::from_secs(36_000)).await;
+    let counts = informer.status().scopes[0].counts;
+    assert_eq!((counts.lists, counts.errors), (1, 0), "{counts:?}");
+    informer.shutdown().await;
+}

@@ -448,8 +448,8 @@ async fn a_refusal_of_streams_expires() {
         let mut left = minutes * 60;
         while left > 0 {
             let watch = rig.server.watch().await.open();
-            tokio::time::sleep(Duration::from_secs(200.min(left))).await;
-            left -= 200.min(left);
+            tokio::time::sleep(Duration::from_secs(150.min(left))).await;
+            left -= 150.min(left);
             if left == 0 {
                 watch.fail(expired());
             }

@@ -131,12 +131,12 @@ impl<K: Object> ReplaceBuilder<K> {
         }
         self.pending.push(step);
         if self.pending.len() >= CHUNK {
-            self.transform().await;
+            self.settle().await;
         }
     }
 
     /// Transforms what is pending, off the async worker.
-    async fn transform(&mut self) {
+    pub(crate) async fn settle(&mut self) {
         let steps = std::mem::take(&mut self.pending);
         if steps.is_empty() {
             return;
@@ -155,7 +155,13 @@ impl<K: Object> ReplaceBuilder<K> {
 
     /// How many objects are part of the state so far, usable or not: what a list reports as progress.
     pub(crate) fn seen(&self) -> usize {
-        self.len() + self.collected.unusable.len() + self.collected.unreadable
+        self.named() + self.collected.unreadable
+    }
+
+    /// Of these, how many are known by name. Exact after [`settle`](Self::settle): before that, an object
+    /// that was sent twice may count twice.
+    pub(crate) fn named(&self) -> usize {
+        self.len() + self.collected.unusable.len()
     }
 
     /// How many objects there are so far.
@@ -170,7 +176,7 @@ impl<K: Object> ReplaceBuilder<K> {
 
     /// Closes the collection at the version the server gave it.
     pub async fn finish(mut self, version: ResourceVersion, rewind: Rewind) -> ReplaceAll<K> {
-        self.transform().await;
+        self.settle().await;
         let collected = self.collected;
         ReplaceAll {
             scope: self.intake.scope().clone(),

@@ -83,7 +83,7 @@ impl<K: Object> Reflector<K> {
                 answer_within: self.memory.answer_within(),
             };
             let later_page = request.continue_token.is_some();
-            let before = builder.seen();
+            let before = builder.named();
             let page = match self.read_page(request, &mut builder).await {
                 // The rest of the pages has expired. One list without pages, of the same state, cannot run
                 // into this.
@@ -95,7 +95,9 @@ impl<K: Object> Reflector<K> {
                 }
                 page => page?,
             };
-            without_progress = match builder.seen() > before {
+            builder.settle().await;
+            // An object without a name may be any object, so it is no progress.
+            without_progress = match builder.named() > before {
                 true => 0,
                 false => without_progress + 1,
             };

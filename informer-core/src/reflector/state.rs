@@ -25,6 +25,12 @@ const WATCH_FAILURES: u32 = 5;
 /// How often the server may refuse requests that carry a version before the version itself is given up.
 const VERSION_REFUSALS: u32 = 3;
 
+/// How many watches in a row may bring nothing before the server's version is looked at.
+const MUTE_WATCHES: u32 = 2;
+
+/// Bookmarks come about once a minute. A watch shorter than this may have ended before its first one.
+const FIRST_BOOKMARK: Duration = Duration::from_secs(180);
+
 /// The longest time a server is given to begin its answer, however late its last answers were.
 const LONGEST_ANSWER: Duration = Duration::from_secs(600);
 
@@ -44,6 +50,8 @@ pub(super) struct Memory {
     paging: Paging,
     watch_failures: u32,
     version_refusals: u32,
+    /// How many watches in a row brought nothing at all.
+    mute_watches: u32,
     /// How long the next answer may take, where the source's own deadline was too short.
     answer_within: Option<Duration>,
 }
@@ -75,6 +83,7 @@ impl Memory {
             paging: Paging::WhereUseful,
             watch_failures: 0,
             version_refusals: 0,
+            mute_watches: 0,
             answer_within: None,
         }
     }
@@ -308,7 +317,13 @@ impl Memory {
             events,
         } = end;
         match reason {
-            EndReason::Closed if lived >= VERY_SHORT => self.resume(resume),
+            EndReason::Closed if lived >= VERY_SHORT => {
+                let phase = match (resume, self.is_version_in_doubt(lived, events)) {
+                    (Phase::Watch { from }, true) => Phase::Probe { from },
+                    (resume, _) => resume,
+                };
+                self.resume(phase)
+            }
             EndReason::Closed => {
                 let error = SourceError::Protocol(format!(
                     "a watch was closed after {lived:.1?} and {events} events"
@@ -364,6 +379,43 @@ impl Memory {
                 self.wait_longer_after(&error);
                 self.watch_failed(resume, error, Trouble::BackingOff)
             }
+        }
+    }
+
+    /// Whether enough watches in a row brought nothing that the server may not have reached their version.
+    ///
+    /// A server keeps a watch from a version that it has not reached open, and sends neither events nor
+    /// bookmarks. That happens after an etcd restore, and after one wrong version from a proxy. Upstream stays
+    /// live and blind until the server reaches the version.
+    fn is_version_in_doubt(&mut self, lived: Duration, events: u64) -> bool {
+        match (events, lived >= FIRST_BOOKMARK) {
+            (0, true) => self.mute_watches += 1,
+            (0, false) => {}
+            _ => self.mute_watches = 0,
+        }
+        let in_doubt = self.mute_watches >= MUTE_WATCHES;
+        if in_doubt {
+            self.mute_watches = 0;
+        }
+        in_doubt
+    }
+
+    /// What to do after a probe, which found the version of the server's newest state.
+    pub(super) fn after_probe(
+        &mut self,
+        from: ResourceVersion,
+        found: Result<Option<ResourceVersion>, SourceError>,
+    ) -> Next {
+        match found {
+            Ok(Some(newest)) if newest.is_older_than(&from) => {
+                self.continuity = Continuity::Lost;
+                self.resume(self.start())
+            }
+            Ok(_) => self.resume(Phase::Watch { from }),
+            Err(error) => Next {
+                phase: Phase::Watch { from },
+                ..self.again(error)
+            },
         }
     }
 

@@ -249,7 +249,8 @@ fn read_metadata(text: &[u8]) -> Result<ListMetadata, SourceError> {
     let version = wire.resource_version.filter(|version| !version.is_empty());
     match version.as_deref() {
         None => return Err(SourceError::Protocol("a list has no resourceVersion".to_owned())),
-        // In a request it means any state. A watch from it begins with additions and never reports what was deleted.
+        // In a request it means any state. A watch from it begins with additions and never reports deletions of
+        // what was listed.
         Some("0") => {
             return Err(SourceError::Protocol(
                 "a list has the resourceVersion 0, which is no version of a state".to_owned(),

@@ -6,7 +6,7 @@ use crate::bodies::{
     GOOD_LIST, bookmark, event, good_and, gzip, gzipped, living_watch, packed, refusal, repeated, with_field,
 };
 use crate::row::{BackingOff, Live, Row, lists, watches};
-use crate::script::{Answer, Call, Step, body, json};
+use crate::script::{Answer, Call, Script, Step, body, json};
 
 /// How many pieces of a bomb may be unpacked before another task gets its turn.
 const PIECES: u64 = 64;
@@ -255,10 +255,7 @@ fn bombs() -> Vec<Row> {
     rows
 }
 
-/// A server, as the functions that make rows take it.
-type Server = Box<dyn Fn(&Call) -> Answer + Send + Sync>;
-
-fn members(name: &str, kind: fn(String, Server) -> Row) -> Row {
+fn members(name: &str, kind: fn(String, Script) -> Row) -> Row {
     let empty = gzip(b"").repeat(100);
     kind(
         name.to_owned(),

@@ -153,6 +153,12 @@ fn twice() -> Vec<Row> {
             json(list_of(&[object("a", "5"), object("b", "6"), object("a", "5")]))
         })
         .lives(2),
+        lists("an item 1,000 times, which is transformed", |_| {
+            json(list_of(&vec![object("a", "5"); 1_000]))
+        })
+        .transformed()
+        .lives(1)
+        .minutes(10),
         lists("an item twice, with another UID", |_| {
             json(list_of(&[with_uid("a", "one", "5"), with_uid("a", "two", "6")]))
         })

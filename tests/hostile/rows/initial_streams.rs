@@ -1,5 +1,7 @@
 //! Watches that are to begin with the whole state, and do not, or never get to its end.
 
+use std::time::Duration;
+
 use informer_core::{InformerStatus, WatchListVerdict};
 
 use crate::bodies::{
@@ -85,6 +87,13 @@ fn without_end() -> Vec<Row> {
         )
         .minutes(360)
         .lives(2),
+        initial(
+            "the initial state never ends, with the same object, which is transformed",
+            |_| body(every(20, event("MODIFIED", &object("a", "5")))),
+        )
+        .transformed()
+        .minutes(360)
+        .lives(2),
         initial("the initial state never ends, with a bookmark each 20 s", |_| {
             body(every(20, bookmark("5")))
         })
@@ -146,7 +155,10 @@ fn without_end() -> Vec<Row> {
                     Step::text(event("ADDED", &object(&format!("o-{n}"), "5"))),
                 ]
             });
-            body(slow.chain([Step::text(end_bookmark("10")), Step::Wait(call.timeout())]))
+            body(slow.chain([
+                Step::text(end_bookmark("10")),
+                Step::Wait(call.timeout().saturating_sub(Duration::from_secs(300))),
+            ]))
         })
         .minutes(8)
         .lives(30)

@@ -4,7 +4,8 @@ use crate::bodies::{GOOD_LIST, list_at, list_of, object, refusal};
 use crate::row::{BackingOff, Live, Row, lists};
 use crate::script::{Answer, Call, Step, body, json};
 
-/// Pages without progress are paced, and a list may have a hundred of them before it fails: two requests a second.
+/// Pages without progress are paced, and a list may have a hundred of them before it fails: two requests a
+/// second.
 const PACED: u64 = 9_000;
 
 /// A page with a token for the next one.
@@ -35,24 +36,45 @@ pub(crate) fn rows() -> Vec<Row> {
         })
         .minutes(20)
         .requests(PACED)
-        .fails(),
+        .synced(false)
+        .objects(0)
+        .error("brought no new object"),
         lists("a continue token that is always new, without items", |call| {
             page(&format!("token-{}", call.nth), &[])
         })
-        .fails()
+        .synced(false)
+        .objects(0)
+        .error("brought no new object")
         .minutes(20)
         .requests(PACED),
         lists(
             "a continue token that is always new, with the same item",
             |call| page(&format!("token-{}", call.nth), &[object("a", "5")]),
         )
-        .fails()
+        .synced(false)
+        .objects(0)
+        .error("brought no new object")
         .minutes(20)
         .requests(PACED),
         lists(
             "a continue token that is always new, with items that cannot be used",
             |call| page(&format!("token-{}", call.nth), &["{}".to_owned()]),
         )
+        // Both kinds of warning come with each attempt.
+        .warnings(300)
+        .synced(false)
+        .objects(0)
+        .error("brought no new object")
+        .minutes(20)
+        .requests(PACED),
+        lists(
+            "a continue token that is always new, with the same item, which is transformed",
+            |call| page(&format!("token-{}", call.nth), &[object("a", "5")]),
+        )
+        .transformed()
+        .synced(false)
+        .objects(0)
+        .error("brought no new object")
         .minutes(20)
         .requests(PACED),
         lists("every second page is empty", |call| match call.nth % 2 {

@@ -116,6 +116,13 @@ pub(crate) fn rows() -> Vec<Row> {
         .synced(true)
         .objects(1)
         .check(is_reported),
+        lists("an item of another namespace, which is transformed", |_| {
+            json(good_and(&foreign()))
+        })
+        .transformed()
+        .namespace("default")
+        .lives(2)
+        .check(is_reported),
         lists("every list is of another namespace, for all", |_| {
             json(list_of(&[foreign()]))
         })

@@ -99,14 +99,18 @@ pub(crate) fn rows() -> Vec<Row> {
 
 fn refusals() -> Vec<Row> {
     vec![
-        always("every answer is 403", |_| refusal(403, "Forbidden", "no such right"))
-            .state(Forbidden)
-            .synced(false)
-            .error("no such right"),
-        always("every answer is 404", |_| refusal(404, "NotFound", "no such resource"))
-            .state(NotFound)
-            .synced(false)
-            .error("no such resource"),
+        always("every answer is 403", |_| {
+            refusal(403, "Forbidden", "no such right")
+        })
+        .state(Forbidden)
+        .synced(false)
+        .error("no such right"),
+        always("every answer is 404", |_| {
+            refusal(404, "NotFound", "no such resource")
+        })
+        .state(NotFound)
+        .synced(false)
+        .error("no such resource"),
         always("400 because of a field selector", |_| {
             refusal(400, "BadRequest", "field label not supported: spec.x")
         })
@@ -117,7 +121,11 @@ fn refusals() -> Vec<Row> {
             _ => Ok(()),
         }),
         always("a Status whose message has escape sequences and lines", |_| {
-            refusal(500, "InternalError", r"bad\u001b[31m\r\nfatal: forged line\u0000\u202e")
+            refusal(
+                500,
+                "InternalError",
+                r"bad\u001b[31m\r\nfatal: forged line\u0000\u202e",
+            )
         })
         .fails()
         .error("forged"),
@@ -127,7 +135,8 @@ fn refusals() -> Vec<Row> {
         .fails(),
         always("a Status with a message of 15 MB", |_| {
             let parts = [Step::text(r#"{"kind":"Status","code":500,"message":""#)];
-            body(parts.into_iter().chain(repeated("x".repeat(65_536), 240)).chain([Step::text("\"}")])).code(500)
+            let message = repeated("x".repeat(65_536), 240);
+            body(parts.into_iter().chain(message).chain([Step::text("\"}")])).code(500)
         })
         .fails()
         .minutes(10),
@@ -145,19 +154,26 @@ fn refusals() -> Vec<Row> {
             json(status(200, "", "all is well")).code(500)
         })
         .fails(),
-        always("a Status with code 0", |_| json(status(0, "", "zero")).code(503)).fails().error("zero"),
+        always("a Status with code 0", |_| json(status(0, "", "zero")).code(503))
+            .fails()
+            .error("zero"),
         always("a Status whose code is out of range", |_| {
             json(r#"{"kind":"Status","code":-70000,"message":"m"}"#).code(500)
         })
         .fails(),
         always("a Status that asks to wait for ever", |_| {
-            json(r#"{"kind":"Status","code":429,"message":"m","details":{"retryAfterSeconds":18446744073709551615}}"#)
-                .code(429)
+            let details = r#"{"retryAfterSeconds":18446744073709551615}"#;
+            json(format!(
+                r#"{{"kind":"Status","code":429,"message":"m","details":{details}}}"#
+            ))
+            .code(429)
         })
         .fails(),
-        lists("a Status with 200 instead of a list", |_| json(status(500, "InternalError", "m")))
-            .fails()
-            .error("Status"),
+        lists("a Status with 200 instead of a list", |_| {
+            json(status(500, "InternalError", "m"))
+        })
+        .fails()
+        .error("Status"),
     ]
 }
 

@@ -12,6 +12,8 @@ pub(in super::super) enum Phase {
     List { from: ListFrom },
     /// Watch for changes after a version.
     Watch { from: ResourceVersion },
+    /// Read the server's version, and watch on if it is not older than the one that is watched.
+    Probe { from: ResourceVersion },
 }
 
 impl Phase {
@@ -44,6 +46,7 @@ impl Phase {
             } => "List(any)",
             Self::List { .. } => "List(not older)",
             Self::Watch { .. } => "Watch",
+            Self::Probe { .. } => "Probe",
         }
     }
 

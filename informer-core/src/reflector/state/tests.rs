@@ -63,6 +63,7 @@ fn transport() -> SourceError {
 /// A phase on one line, as the tables have it.
 fn show_phase(phase: &Phase) -> String {
     match phase {
+        Phase::Probe { from } => format!("probe {from}"),
         Phase::WatchList {
             from: WatchListFrom::MostRecent,
         } => "watch-list newest".to_owned(),
@@ -391,6 +392,57 @@ fn a_watch_without_anything_seen_resumes_where_it_began() {
     let mut memory = memory(InitialState::List, None);
     let next = memory.after_watch("5".into(), end(EndReason::Closed, 300, 0));
     assert_eq!(show_phase(&next.phase), "watch after 5");
+}
+
+/// Plays watches that are closed after these seconds with these numbers of events, and shows the last request.
+fn after_quiet(watches: &[(u64, u64)]) -> String {
+    let mut memory = memory(InitialState::List, Some("5"));
+    let mut last = String::new();
+    for (lived, events) in watches {
+        let next = memory.after_watch("5".into(), end(EndReason::Closed, *lived, *events));
+        last = show_phase(&next.phase);
+    }
+    last
+}
+
+#[test]
+fn two_whole_watches_without_anything_put_the_version_in_doubt() {
+    assert_eq!(after_quiet(&[(300, 0)]), "watch after 5");
+    assert_eq!(after_quiet(&[(300, 0), (300, 0)]), "probe 5");
+    assert_eq!(after_quiet(&[(300, 0), (300, 0), (300, 0)]), "watch after 5");
+    assert_eq!(after_quiet(&[(300, 0), (300, 1), (300, 0)]), "watch after 5");
+    assert_eq!(after_quiet(&[(300, 0), (60, 0)]), "watch after 5");
+    assert_eq!(after_quiet(&[(300, 0), (60, 0), (180, 0)]), "probe 5");
+}
+
+#[test]
+fn a_server_that_is_behind_the_watched_version_is_read_from_its_newest_state() {
+    for (newest, expected) in [
+        (Ok(Some("4")), "list newest"),
+        (Ok(Some("5")), "watch after 5"),
+        (Ok(Some("6")), "watch after 5"),
+        (Ok(Some("opaque")), "watch after 5"),
+        (Ok(None), "watch after 5"),
+        (Err(retry_after(7)), "watch after 5"),
+    ] {
+        let mut memory = memory(InitialState::List, Some("5"));
+        let found = newest.map(|version| version.map(ResourceVersion::new));
+        let next = memory.after_probe("5".into(), found);
+        assert_eq!(show_phase(&next.phase), expected);
+    }
+}
+
+#[test]
+fn a_probe_that_fails_waits_as_long_as_the_server_says() {
+    let mut memory = memory(InitialState::List, Some("5"));
+    let next = memory.after_probe("5".into(), Err(retry_after(7)));
+    assert_eq!(
+        next.pause,
+        Pause::Backoff {
+            at_least: Some(Duration::from_secs(7))
+        }
+    );
+    assert!(next.report.is_some());
 }
 
 /// Fails watches with these numbers of events and of seconds, and shows which of them led to a list.

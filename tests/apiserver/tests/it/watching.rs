@@ -117,6 +117,21 @@ async fn a_watch_gets_no_bookmark_of_the_version_it_began_at() {
     }
 }
 
+/// kube-apiserver 1.37.1 answers 200, sends nothing at all, and closes the watch in time.
+#[tokio::test(start_paused = true)]
+async fn a_watch_from_a_version_that_is_not_reached_is_silent() {
+    let server = server();
+    let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=12&allowWatchBookmarks=true&timeoutSeconds=90");
+    let mut watch = Lines::open(&server, &uri).await;
+    create(&server, &config_map("a"));
+    assert_eq!((watch.code, watch.rest().await), (200, Vec::new()));
+    // What comes after the version is sent.
+    let mut watch = Lines::open(&server, &uri).await;
+    create(&server, &config_map("b"));
+    create(&server, &config_map("c"));
+    assert_eq!(watch.take(2).await, ["ADDED c@13", "BOOKMARK -@13"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_compacted_version_is_refused_in_the_stream_or_as_an_answer() {
     let server = server();
