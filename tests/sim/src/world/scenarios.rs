@@ -12,6 +12,9 @@ use crate::wire::Contact;
 /// How many watches are cut in one scenario.
 const CUTS: u32 = 12;
 
+/// The longest wait of the default backoff with its jitter, and a watch that follows it.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(150);
+
 /// The longest time between two watches of which the first one was healthy: the minimum between requests, its
 /// jitter and a margin.
 const GAP: Duration = Duration::from_millis(300);
@@ -119,8 +122,15 @@ impl World<'_> {
 
     async fn cut_every(&mut self, age: Duration) {
         let rule = self.strike(Rule::new(Fault::Cut(Cut::After(age))).on(Verb::Watch));
-        let before = self.seen();
         self.server.close_watches();
+        // Faults before this may have left a long backoff, which the first watch that brings data resets.
+        let mut settling = Duration::ZERO;
+        while settling < LONGEST_BACKOFF {
+            self.advance(age / 3).await;
+            self.touch();
+            settling += age / 3;
+        }
+        let before = self.seen();
         for _ in 0..CUTS * 3 {
             self.advance(age / 3).await;
             self.touch();
