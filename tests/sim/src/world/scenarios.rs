@@ -121,16 +121,13 @@ impl World<'_> {
     }
 
     async fn cut_every(&mut self, age: Duration) {
+        // Faults before this may have left a long backoff, which a watch that brings data resets.
+        self.advance(LONGEST_BACKOFF).await;
+        self.touch();
+        self.advance(Duration::from_secs(2)).await;
         let rule = self.strike(Rule::new(Fault::Cut(Cut::After(age))).on(Verb::Watch));
-        self.server.close_watches();
-        // Faults before this may have left a long backoff, which the first watch that brings data resets.
-        let mut settling = Duration::ZERO;
-        while settling < LONGEST_BACKOFF {
-            self.advance(age / 3).await;
-            self.touch();
-            settling += age / 3;
-        }
         let before = self.seen();
+        self.server.close_watches();
         for _ in 0..CUTS * 3 {
             self.advance(age / 3).await;
             self.touch();
