@@ -70,19 +70,24 @@ async fn an_object_nested_too_deep_is_counted_and_stops_nothing() {
         let keys = informer.indexer().keys();
         keys.iter().map(|key| key.name().to_owned()).collect()
     };
-    assert_eq!(names(), ["nested", "plain"]);
     let undecodable = || informer.status().scopes[0].counts.undecodable;
-    assert!(undecodable() >= 2, "{:#?}", informer.status());
+    // A list from the server's cache may miss the last writes; the watch delivers those.
+    let shows = async |names_wanted: &[&str], undecodable_wanted: u64| {
+        eventually(async || match (names(), undecodable()) {
+            (names, count) if names == names_wanted && count >= undecodable_wanted => Ok(()),
+            (names, count) => Err(format!(
+                "{names:?}, {count} undecodable: {:#?}",
+                informer.status()
+            )),
+        })
+        .await;
+    };
+    shows(&["nested", "plain"], 2).await;
 
     // The same in the watch.
     let before = undecodable();
     create(&room, "deepest", 9_000).await;
     create(&room, "late", 1).await;
-    eventually(async || match names() {
-        names if names == ["late", "nested", "plain"] => Ok(()),
-        names => Err(format!("{names:?}: {:#?}", informer.status())),
-    })
-    .await;
-    assert!(undecodable() > before, "{:#?}", informer.status());
+    shows(&["late", "nested", "plain"], before + 1).await;
     informer.shutdown().await;
 }
