@@ -203,4 +203,5 @@ fn of_build(error: &kube::Error, plugin: Option<&str>) -> ClientError {
 }
 
 #[cfg(test)]
+#[path = "client_tests.rs"]
 mod tests;

@@ -224,6 +224,8 @@ impl<K: Object> Processor<K> {
 }
 
 #[cfg(all(test, feature = "__model"))]
+#[path = "processor_model.rs"]
 mod model;
 #[cfg(all(test, not(feature = "__model")))]
+#[path = "processor_tests.rs"]
 mod tests;

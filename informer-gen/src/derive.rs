@@ -13,6 +13,7 @@ mod options;
 mod projection;
 
 #[cfg(test)]
+#[path = "derive_tests.rs"]
 mod tests;
 
 use proc_macro2::{Span, TokenStream};

@@ -20,6 +20,7 @@ mod plan;
 mod source;
 
 #[cfg(test)]
+#[path = "emit_tests.rs"]
 mod tests;
 
 use std::collections::BTreeMap;

@@ -55,7 +55,7 @@ mod tests {
             found(&line("tests/it", "it", r#""/t/it-1""#)),
             Some("/t/it-1".into())
         );
-        assert_eq!(found(&line("tests/apiserver", "it", r#""/t/it-2""#)), None);
+        assert_eq!(found(&line("tests/testing", "it", r#""/t/it-2""#)), None);
         assert_eq!(found(&line("tests/it", "sim", r#""/t/sim""#)), None);
         assert_eq!(found(&line("tests/it", "it", "null")), None);
         assert_eq!(found("warning: unused"), None);

@@ -182,4 +182,5 @@ impl Comparison {
 }
 
 #[cfg(test)]
+#[path = "compare_tests.rs"]
 mod tests;

@@ -381,6 +381,8 @@ impl<K> Drop for DeltaReceiver<K> {
 }
 
 #[cfg(all(test, feature = "__model"))]
+#[path = "queue_model.rs"]
 mod model;
 #[cfg(all(test, not(feature = "__model")))]
+#[path = "queue_tests.rs"]
 mod tests;

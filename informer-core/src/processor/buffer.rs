@@ -299,4 +299,5 @@ fn merge<K>(pending: Pending<K>, next: Event<K>) -> Option<Pending<K>> {
 }
 
 #[cfg(all(test, not(feature = "__model")))]
+#[path = "buffer_tests.rs"]
 mod tests;

@@ -199,4 +199,5 @@ fn wake<K>(mut inbox: MutexGuard<'_, Inbox<K>>) {
 }
 
 #[cfg(all(test, feature = "__model"))]
+#[path = "mailbox_model.rs"]
 mod model;

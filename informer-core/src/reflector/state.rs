@@ -472,4 +472,5 @@ impl Memory {
 }
 
 #[cfg(test)]
+#[path = "state_tests.rs"]
 mod tests;

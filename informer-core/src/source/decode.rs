@@ -282,4 +282,5 @@ fn has_version_or_none<K: Object>(object: &K) -> bool {
 }
 
 #[cfg(test)]
+#[path = "decode_tests.rs"]
 mod tests;

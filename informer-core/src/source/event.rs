@@ -173,4 +173,5 @@ struct CarefulEnvelope<'f> {
 }
 
 #[cfg(test)]
+#[path = "event_tests.rs"]
 mod tests;

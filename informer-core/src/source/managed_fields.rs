@@ -402,4 +402,5 @@ impl<'de> serde::Deserialize<'de> for TextOf<'de> {
 }
 
 #[cfg(test)]
+#[path = "managed_fields_tests.rs"]
 mod tests;

@@ -253,4 +253,5 @@ fn protocol(why: &str) -> SourceError {
 }
 
 #[cfg(test)]
+#[path = "splitter_tests.rs"]
 mod tests;

@@ -4,6 +4,7 @@ mod iter;
 mod keys;
 mod node;
 #[cfg(test)]
+#[path = "tree_tests.rs"]
 mod tests;
 
 use std::sync::Arc;

@@ -241,4 +241,5 @@ impl Drop for ClockTask {
 }
 
 #[cfg(all(test, not(feature = "__model")))]
+#[path = "offload_tests.rs"]
 mod tests;

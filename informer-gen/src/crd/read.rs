@@ -322,4 +322,5 @@ fn is_made_of(name: &str, letter: fn(&u8) -> bool) -> bool {
 }
 
 #[cfg(test)]
+#[path = "read_tests.rs"]
 mod tests;

@@ -214,4 +214,5 @@ fn unescape(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "record_tests.rs"]
 mod tests;

@@ -302,4 +302,5 @@ fn unique(found: &[Found]) -> Result<Vec<Found>, TreeError> {
 }
 
 #[cfg(test)]
+#[path = "tree_tests.rs"]
 mod tests;

@@ -10,6 +10,7 @@ mod read;
 mod types;
 
 #[cfg(test)]
+#[path = "projection_tests.rs"]
 mod tests;
 
 use proc_macro2::{Span, TokenStream};

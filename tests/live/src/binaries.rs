@@ -177,4 +177,5 @@ pub enum BinariesError {
 }
 
 #[cfg(test)]
+#[path = "binaries_tests.rs"]
 mod tests;

@@ -383,4 +383,5 @@ fn lost_its_port(error: &ClusterError) -> bool {
 }
 
 #[cfg(test)]
+#[path = "cluster_tests.rs"]
 mod tests;

@@ -60,17 +60,25 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 /// A file of the crate, other than `lib.rs`.
 struct Module<'a> {
     path: &'a Path,
-    /// `reflector/watch.rs` is `["reflector", "watch"]`.
+    /// `reflector/watch.rs` is `["reflector", "watch"]`, and `reflector_tests.rs` is `["reflector", "tests"]`: tests and
+    /// loom models of a module stand in a file beside it.
     name: Vec<String>,
     lexed: &'a Lexed,
 }
 
 fn module_name(below: &Path) -> Vec<String> {
-    below
+    let mut name: Vec<String> = below
         .with_extension("")
         .iter()
         .map(|segment| segment.to_string_lossy().into_owned())
-        .collect()
+        .collect();
+    if let Some(last) = name.pop() {
+        match last.rsplit_once('_') {
+            Some((module, tests @ ("tests" | "model"))) => name.extend([module.to_owned(), tests.to_owned()]),
+            _ => name.push(last),
+        }
+    }
+    name
 }
 
 fn check_modules(lib: &Path, root: &Lexed, modules: &[Module<'_>]) -> Vec<Problem> {
@@ -355,7 +363,9 @@ mod tests {
         check_files(
             &[
                 ("key.rs", "#[cfg(test)]\nmod tests;"),
-                ("key/tests.rs", "use crate::informer::X;"),
+                ("key_tests.rs", "use crate::informer::X;"),
+                ("store.rs", "#[cfg(test)]\nmod tests;"),
+                ("store/tests/keys.rs", "use crate::informer::X;"),
             ],
             &[],
         );

@@ -6,6 +6,7 @@
 //! All of it takes time in proportion to the text, whatever the text is. So there is no bound but that of the file it is in.
 
 #[cfg(test)]
+#[path = "docs_tests.rs"]
 mod tests;
 
 use std::collections::BTreeMap;

@@ -178,4 +178,5 @@ fn end_of_life(revisions: &[Revision], before: usize, told: &Told) -> Result<usi
 }
 
 #[cfg(test)]
+#[path = "judge_tests.rs"]
 mod tests;

@@ -241,4 +241,5 @@ impl Storage {
 }
 
 #[cfg(test)]
+#[path = "storage_tests.rs"]
 mod tests;

@@ -74,4 +74,5 @@ pub(crate) fn merge_patch(object: &Value, patch: &Value) -> Result<Value, PatchE
 }
 
 #[cfg(test)]
+#[path = "json_tests.rs"]
 mod tests;

@@ -30,4 +30,5 @@ pub(crate) use managed_fields::{Part, Write, manager_of, record_update};
 pub(crate) use strategic::strategic_merge;
 
 #[cfg(test)]
+#[path = "patch_tests.rs"]
 mod tests;

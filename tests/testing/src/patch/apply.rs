@@ -342,4 +342,5 @@ fn refresh_last_applied(object: &mut Value, config: &Value) {
 }
 
 #[cfg(test)]
+#[path = "apply_tests.rs"]
 mod tests;

@@ -386,4 +386,5 @@ pub(crate) fn drop_new_nulls(value: Value, live: Option<&Value>) -> Option<Value
 }
 
 #[cfg(test)]
+#[path = "typed_tests.rs"]
 mod tests;

@@ -360,4 +360,5 @@ pub(crate) fn never_owned() -> FieldSet {
 }
 
 #[cfg(test)]
+#[path = "managed_fields_tests.rs"]
 mod tests;

@@ -234,4 +234,5 @@ fn go_list(items: &[Value]) -> String {
 }
 
 #[cfg(test)]
+#[path = "strategic_tests.rs"]
 mod tests;
