@@ -7,7 +7,10 @@ use informer_core::source::fuzzing::{TARGETS, run_seeded};
 const ITERATIONS: u32 = 2_000;
 
 fn corpus() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus"))
+    Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../informer-core/fuzz/corpus"
+    ))
 }
 
 #[test]

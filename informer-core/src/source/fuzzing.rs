@@ -1,6 +1,6 @@
 //! What the fuzz targets call: the parsers of the wire on arbitrary bytes, cut arbitrarily, held against simple models.
 //!
-//! Not part of the API. The targets under `tests/fuzz` call one function each; [`run_seeded`] runs all of them on stable,
+//! Not part of the API. The targets under `informer-core/fuzz` call one function each; [`run_seeded`] runs all of them on stable,
 //! on mutations of the same corpus. Each function panics when an invariant does not hold.
 //!
 //! The first [`PLAN`] bytes of an input say how the rest is cut and how large a part may be.

@@ -146,7 +146,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 /// The integration tests run this for longer; here it keeps the targets and their corpus in step with the code.
 #[test]
 fn the_fuzz_targets_hold_on_their_corpus() {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus");
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
     if corpus.exists() {
         assert!(fuzzing::run_seeded(&corpus, 1, 500) > 2_000);
     }

@@ -291,9 +291,16 @@ fn fuzz() -> Result<Passed> {
         let found = workspace::root().join("target/fuzz").join(target);
         std::fs::create_dir_all(&found)?;
         run(Command::new("cargo")
-            .args(["+nightly", "fuzz", "run", "--fuzz-dir", "tests/fuzz", target])
+            .args([
+                "+nightly",
+                "fuzz",
+                "run",
+                "--fuzz-dir",
+                "informer-core/fuzz",
+                target,
+            ])
             .arg(found)
-            .arg(format!("tests/fuzz/corpus/{target}"))
+            .arg(format!("informer-core/fuzz/corpus/{target}"))
             .args(["--", "-max_total_time=30"])
             .current_dir(workspace::root()))?;
     }
