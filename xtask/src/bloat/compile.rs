@@ -68,7 +68,7 @@ fn best(program: &str) -> Result<Duration> {
 fn rebuild(program: &str) -> Result<Duration> {
     forget_increments(&workspace::target()?.join("debug/incremental"), program)?;
     let source = workspace::root()
-        .join("tests/bloat")
+        .join("xtask/bloat")
         .join(format!("{program}.rs"));
     File::options()
         .write(true)

@@ -1,6 +1,6 @@
-//! Follows Pods with an informer: the program whose compile time is compared with `pods_with_kube.rs`.
+//! Watches Pods with an informer. Its compile time is compared with that of `pods_with_kube.rs`.
 
-#![expect(clippy::print_stdout, reason = "it has to do something with what it hears")]
+#![expect(clippy::print_stdout, reason = "the program prints the events it receives")]
 
 use informers::{Event, Selector, SharedInformerFactory};
 use k8s_openapi::api::core::v1::Pod;

@@ -1,6 +1,6 @@
-//! Lists and watches Pods with `kube::Api` alone: the measure for `pods_with_informers.rs`.
+//! Lists and watches Pods with `kube::Api` only: the baseline for `pods_with_informers.rs`.
 
-#![expect(clippy::print_stdout, reason = "it has to do something with what it hears")]
+#![expect(clippy::print_stdout, reason = "the program prints the events it receives")]
 
 use std::pin::pin;
 
