@@ -34,7 +34,7 @@ use crate::inventory::{NEWEST, OLDEST, Resource};
 pub const FOLDERS: [&str; 3] = [
     "informers/src/generated",
     "listers/src/generated",
-    "tests/generated/generated",
+    "tests/it/generated",
 ];
 
 /// Why there is no code for the rows. Nothing is written unless everything can be.
@@ -106,13 +106,10 @@ pub fn emit(resources: &[Resource]) -> Result<BTreeMap<String, String>, EmitErro
         ("informers/src/generated.rs".to_owned(), informers::root(&groups)),
         ("listers/src/generated.rs".to_owned(), listers::root(&groups)),
         (
-            "tests/generated/generated/every_kind.rs".to_owned(),
+            "tests/it/generated/every_kind.rs".to_owned(),
             checks::every_kind(&groups),
         ),
-        (
-            "tests/generated/generated/pins.rs".to_owned(),
-            checks::pins(&groups),
-        ),
+        ("tests/it/generated/pins.rs".to_owned(), checks::pins(&groups)),
     ];
     for group in &groups {
         let module = &group.module;
@@ -130,7 +127,7 @@ pub fn emit(resources: &[Resource]) -> Result<BTreeMap<String, String>, EmitErro
         let text = source::print(&path, tokens)?;
         files.insert(path, text);
     }
-    for member in ["informers", "listers", "tests/generated"] {
+    for member in ["informers", "listers", "tests/it"] {
         files.insert(format!("{member}/build.rs"), build_script());
     }
     Ok(files)

@@ -41,8 +41,8 @@ fn check_kinds(api_version: &str, kinds: &[&str], group: &str, snapshot: &str) {
         "informers/src/generated.rs".to_owned(),
         format!("informers/src/generated/{group}.rs"),
         format!("listers/src/generated/{group}.rs"),
-        "tests/generated/generated/every_kind.rs".to_owned(),
-        "tests/generated/generated/pins.rs".to_owned(),
+        "tests/it/generated/every_kind.rs".to_owned(),
+        "tests/it/generated/pins.rs".to_owned(),
     ];
     let text: Vec<String> = shown
         .iter()
@@ -116,7 +116,7 @@ fn the_build_scripts_are_one_and_know_the_releases_of_the_table() {
     );
     assert_eq!(
         (script, script),
-        (&files["listers/build.rs"], &files["tests/generated/build.rs"])
+        (&files["listers/build.rs"], &files["tests/it/build.rs"])
     );
 }
 

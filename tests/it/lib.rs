@@ -1,8 +1,9 @@
-//! What the integration tests in `main.rs` know as `tokio`: tokio itself, with an attribute `test` that the
-//! watchdog knows of. It also carries what must not compile, as documentation tests.
+//! Support for the integration tests. `main.rs` imports this library as `tokio`: it re-exports tokio, and its
+//! attribute `test` adds the watchdog. Code that must not compile stands here too, as documentation tests.
 
 #[cfg(doctest)]
 mod immutability;
+pub mod visitor;
 pub mod watchdog;
 
 pub use informer_it_macros::test;

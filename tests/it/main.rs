@@ -39,6 +39,7 @@ mod informer_writes;
 mod kinds;
 mod namespaces;
 mod options;
+mod pinned;
 mod queue;
 mod queue_bounds;
 mod queue_commit;

@@ -10,7 +10,7 @@ use crate::process::run;
 use crate::workspace::{cargo, with_oldest};
 
 /// Switches the test on.
-pub(crate) const FEATURE: &str = "informer-generated-tests/every-kind";
+pub(crate) const FEATURE: &str = "informer-it/every-kind";
 
 /// The test itself demands that no kind of the table is left out.
 pub(crate) fn play() -> Result<()> {
@@ -21,7 +21,7 @@ pub(crate) fn play() -> Result<()> {
 fn test() -> Command {
     let mut command = cargo();
     command
-        .args(["test", "-p", "informer-generated-tests", "--features", FEATURE])
+        .args(["test", "-p", "informer-it", "--features", FEATURE])
         .args(["--test", "every_kind"]);
     command
 }

@@ -7,7 +7,7 @@ use super::gate;
 use super::plan::{Group, Kind, Version, ident};
 use super::source::module_doc;
 
-/// `tests/generated/generated/pins.rs`: constants that compile only if a type is the one in the table.
+/// `tests/it/generated/pins.rs`: constants that compile only if a type is the one in the table.
 pub(super) fn pins(groups: &[Group<'_>]) -> TokenStream {
     let head = module_doc(&[
         "Pins the type of every accessor and alias: constants that compile if it is right, and compile to nothing.".to_owned(),
@@ -74,7 +74,7 @@ fn pins_of(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
     }
 }
 
-/// `tests/generated/generated/every_kind.rs`: a call per kind, with no logic of its own.
+/// `tests/it/generated/every_kind.rs`: a call per kind, with no logic of its own.
 pub(super) fn every_kind(groups: &[Group<'_>]) -> TokenStream {
     let head = module_doc(&["Shows every kind, with its own accessors, to a visitor.".to_owned()]);
     let calls = kinds(groups).map(|(group, version, kind)| {
@@ -100,7 +100,7 @@ pub(super) fn every_kind(groups: &[Group<'_>]) -> TokenStream {
         #head
         #(#kubernetes)*
         /// Shows every kind that this release has and that can be watched to the visitor.
-        pub fn every_kind(visitor: &mut impl crate::Visitor) {
+        pub fn every_kind(visitor: &mut impl super::Visitor) {
             #(#calls)*
         }
     }

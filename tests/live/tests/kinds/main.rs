@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
 use informer_gen::inventory::{Release, Resource, Watchable, builtin};
-use informer_generated_tests::{Visitor, every_kind};
+use informer_it::visitor::{Visitor, every_kind};
 use informer_live::{Cluster, ClusterOptions, WatchList};
 use informers::{
     Lister, NamespaceLister, Object, ObjectKey, ResourceInformer, ResourceVersion, SharedInformer,

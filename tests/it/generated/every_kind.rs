@@ -21,7 +21,7 @@ k8s_openapi::k8s_if_1_37! {
     const KUBERNETES : u8 = 37;
 }
 /// Shows every kind that this release has and that can be watched to the visitor.
-pub fn every_kind(visitor: &mut impl crate::Visitor) {
+pub fn every_kind(visitor: &mut impl super::Visitor) {
     #[cfg(k8s_at_least_1_36)]
     visitor
         .cluster(|factory| {

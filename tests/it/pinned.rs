@@ -1,11 +1,12 @@
-//! Every accessor and alias of the generated layer has the type that the table says. That this file compiles is most of the test.
+//! Every accessor and alias of the generated layer has the type given in the inventory. Most of the test is
+//! that `pins.rs` compiles.
 
 #[rustfmt::skip]
 #[path = "generated/pins.rs"]
 mod pins;
 
 use informer_gen::inventory::{Release, Resource, Watchable, builtin};
-use informer_generated_tests::KUBERNETES;
+use informer_it::visitor::KUBERNETES;
 
 #[test]
 fn the_build_script_and_k8s_openapi_agree_on_the_release() {

@@ -1,20 +1,19 @@
-//! Every built-in kind with its own accessors, for tests that want to see them all: on the embedded server here (`every_kind.rs`), on a
-//! real one in `tests/live`.
+//! Visits every built-in kind through its own accessors. `every_kind.rs` uses it on the embedded server,
+//! `tests/live` on a real one.
 
 #[rustfmt::skip]
-mod generated {
-    pub(crate) mod every_kind;
-}
+#[path = "generated/every_kind.rs"]
+mod generated;
 
-pub use self::generated::every_kind::{KUBERNETES, every_kind};
+pub use self::generated::{KUBERNETES, every_kind};
 
 use informers::{Lister, NamespaceLister, Object, ResourceInformer, SharedInformerFactory};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use serde::de::DeserializeOwned;
 
-/// What [`every_kind`] shows the kinds to.
+/// Receives every kind from [`every_kind`].
 pub trait Visitor {
-    /// A kind that lives in namespaces: the factory's accessor, and the lister's of the same name.
+    /// Visits a namespaced kind: the factory's accessor, and the lister's of the same name.
     fn namespaced<K>(
         &mut self,
         accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
@@ -22,7 +21,7 @@ pub trait Visitor {
     ) where
         K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>;
 
-    /// A kind that does not live in namespaces.
+    /// Visits a cluster-scoped kind.
     fn cluster<K>(&mut self, accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>)
     where
         K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>;

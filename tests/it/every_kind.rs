@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use informer_gen::inventory::{Release, Watchable, builtin};
-use informer_generated_tests::{KUBERNETES, Visitor, every_kind};
+use informer_it::visitor::{KUBERNETES, Visitor, every_kind};
 use informer_testing::ApiServer;
 use informers::{Lister, NamespaceLister, Object, ResourceInformer, ResourceVersion, SharedInformerFactory};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
