@@ -1,7 +1,7 @@
 //! The queue between reflector and store: changes in the order of their arrival, handed out as consistent cuts.
 //!
 //! [`DeltaFifo::channel`] gives the two ends. The sender belongs to the reflectors: it refuses keys of other
-//! scopes and waits while the queue is full. The receiver belongs to the controller: each
+//! scopes and waits while the queue is full. The receiver belongs to the committer: each
 //! [`pop`](DeltaReceiver::pop) takes a prefix of everything that arrived, so committing it in one step never
 //! shows a later change without an earlier one. Each object is transformed once: those of a whole state while
 //! it is collected, single changes when they are taken out.

@@ -15,12 +15,12 @@
 //! # }
 //! ```
 //!
-//! Data flows one way: a [`ListWatch`](source::ListWatch) source, a reflector, the [`delta`] queue, a controller that commits to
+//! Data flows one way: a [`ListWatch`](source::ListWatch) source, a reflector, the [`delta`] queue, a committer that commits to
 //! the [`store`], and handlers. ARCHITECTURE.md in the repository has the map.
 
 mod audit;
 pub mod client;
-mod controller;
+mod committer;
 pub mod delta;
 mod error;
 mod handler;

@@ -23,7 +23,7 @@ fn a_late_handler_receives_each_object_once_and_comes_into_sync() {
     builder.check(|| {
         let (mut writer, indexer) = store::new();
         let processor = Arc::new(Processor::new(None));
-        let controller = {
+        let committer = {
             let processor = processor.clone();
             thread::spawn(move || {
                 for name in ["a", "b"] {
@@ -42,9 +42,9 @@ fn a_late_handler_receives_each_object_once_and_comes_into_sync() {
         let options = HandlerOptions::default();
         let snapshot = || indexer.snapshot();
         let late = processor.add_or_ended("late".to_owned(), &options, Served::ByTask, snapshot);
-        // Does not wait for the controller, and must not be waited for by it.
+        // Does not wait for the committer, and must not be waited for by it.
         assert_eq!(processor.status().len(), 1);
-        controller.join().unwrap();
+        committer.join().unwrap();
         let received: Vec<String> = std::iter::from_fn(|| late.take())
             .map(|event| event.key().unwrap().name().to_owned())
             .collect();

@@ -24,7 +24,7 @@ fn added(name: &str) -> Event<ConfigMap> {
     Event::added(object(name), Origin::Live)
 }
 
-/// A store with its processor, as a controller has them.
+/// A store with its processor, as a committer has them.
 struct Stage {
     processor: Processor<ConfigMap>,
     writer: IndexerWriter<ConfigMap>,

@@ -414,7 +414,7 @@ impl ScopeStatus {
     }
 }
 
-/// Where one reflector, and the controller for its scope, report to.
+/// Where one reflector, and the committer for its scope, report to.
 #[derive(Clone)]
 pub(crate) struct Reporter {
     board: Arc<Board>,

@@ -21,7 +21,7 @@ use crate::sync::{Mutex, Offload, simulation};
 use grouped::Grouped;
 pub use sender::DeltaSender;
 
-/// The queue between reflectors and controller.
+/// The queue between reflectors and committer.
 ///
 /// It keeps client-go's DeltaFIFO promises per key (ordered deltas, two deletions merged, no resync behind newer deltas)
 /// and its RealFIFO's over all keys (strict arrival order, whole-state replacement as one entry). It is bounded: a sender
@@ -294,7 +294,7 @@ fn transformed<K: Object>(key: &ObjectKey, delta: Delta<K>, transformer: &Transf
     }
 }
 
-/// The controller's end.
+/// The committer's end.
 pub struct DeltaReceiver<K> {
     queue: Arc<Mutex<Queue<K>>>,
     transformer: Transformer<K>,

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::lifecycle::{Life, Parts};
 use super::{BuildError, Shared, SharedInformer};
 use crate::audit::{AuditOptions, Auditor, CacheOf, IdentitiesOf};
-use crate::controller::{Controller, Wiring};
+use crate::committer::{Committer, Wiring};
 use crate::delta::{DeltaFifo, QueueOptions, Transform};
 use crate::handler::HandlerOptions;
 use crate::object::{AnyObject, Object};
@@ -402,11 +402,11 @@ impl<K: Object> SharedInformerBuilder<K> {
             commits: commits.clone(),
             offload: self.offload,
         };
-        let controller = Controller::new(receiver, writer, &scopes, wiring);
+        let committer = Committer::new(receiver, writer, &scopes, wiring);
         let parts = Parts {
             reflectors,
             auditors,
-            controller,
+            committer,
             resync_queue,
             handlers: Vec::new(),
             runtime: self.runtime,

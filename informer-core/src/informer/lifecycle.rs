@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::resync::ResyncDue;
 use super::{BoxedRun, Shared, SharedInformer, ShutdownTimeout, StartError, resync};
 use crate::audit::Auditor;
-use crate::controller::Controller;
+use crate::committer::Committer;
 use crate::delta::{DeltaSender, ResyncTicket};
 use crate::object::Object;
 use crate::processor::Processor;
@@ -37,7 +37,7 @@ pub(super) enum Life<K: Object> {
 pub(super) struct Parts<K: Object> {
     pub(super) reflectors: Vec<Reflector<K>>,
     pub(super) auditors: Vec<Auditor>,
-    pub(super) controller: Controller<K>,
+    pub(super) committer: Committer<K>,
     pub(super) resync_queue: DeltaSender<K>,
     pub(super) handlers: Vec<BoxedRun>,
     pub(super) runtime: Option<Handle>,
@@ -83,7 +83,7 @@ impl<K: Object> SharedInformer<K> {
         let Parts {
             reflectors,
             auditors,
-            controller,
+            committer,
             resync_queue,
             handlers,
             ..
@@ -101,7 +101,7 @@ impl<K: Object> SharedInformer<K> {
             tasks.spawn_on(handler, &runtime);
         }
         tasks.spawn_on(
-            supervisor.run(reflectors, auditors, controller, resync_queue),
+            supervisor.run(reflectors, auditors, committer, resync_queue),
             &runtime,
         );
         Ok(())
@@ -177,7 +177,7 @@ impl<K: Object> Supervisor<K> {
         self,
         reflectors: Vec<Reflector<K>>,
         auditors: Vec<Auditor>,
-        controller: Controller<K>,
+        committer: Committer<K>,
         resync_queue: DeltaSender<K>,
     ) {
         let mut producers = JoinSet::new();
@@ -198,15 +198,15 @@ impl<K: Object> Supervisor<K> {
             // Nobody will ask: the queue must not wait for this sender.
             None => drop(resync_queue),
         }
-        let mut controller = tokio::spawn(controller.run());
+        let mut committer = tokio::spawn(committer.run());
         let all_produced = async { while producers.join_next().await.is_some() {} };
         let ended = tokio::select! {
-            () = all_produced => controller.await,
+            () = all_produced => committer.await,
             // It outlives the producers unless it fails; without it the cache would stand still and look live.
-            ended = &mut controller => ended,
+            ended = &mut committer => ended,
         };
         if ended.is_err() {
-            tracing::error!(resource = %self.board.resource(), "the controller failed; the informer stops");
+            tracing::error!(resource = %self.board.resource(), "the committer failed; the informer stops");
         }
     }
 }

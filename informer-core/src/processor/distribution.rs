@@ -35,7 +35,7 @@ pub(super) enum Then {
 ///
 /// [`distribute`](Self::distribute) ends it. From then on handlers can be added again, although the events
 /// are still to be delivered: a handler added now finds the commit in its snapshot, and is not among the
-/// recipients, which are fixed here. Commits come from one controller, one after the other, so each recipient
+/// recipients, which are fixed here. Commits come from one committer, one after the other, so each recipient
 /// receives their events in the order of the commits (I7).
 pub(crate) struct Publication<'a, K> {
     inner: MutexGuard<'a, Inner<K>>,

@@ -27,7 +27,7 @@ const RANKS: [&[&str]; 6] = [
     ],
     &["source", "client", "delta", "store", "handler", "status"],
     &["reflector", "processor", "audit"],
-    &["controller"],
+    &["committer"],
     &["informer"],
     &["registry"],
 ];
@@ -303,32 +303,32 @@ mod tests {
     #[test]
     fn a_higher_rank_is_reported_with_file_line_and_ranks() {
         let expected = [
-            "reflector/watch.rs:2: `reflector` (rank 2) names `controller` (rank 3); \
+            "reflector/watch.rs:2: `reflector` (rank 2) names `committer` (rank 3); \
              a lower rank never imports a higher one",
         ];
         check_file(
             "reflector/watch.rs",
-            "//! Watch.\nuse crate::controller::Controller;",
+            "//! Watch.\nuse crate::committer::Committer;",
             &expected,
         );
         check_file(
             "reflector/watch.rs",
-            "//! Watch.\nuse crate::{key::Key, controller};",
+            "//! Watch.\nuse crate::{key::Key, committer};",
             &expected,
         );
         check_file(
             "reflector/watch.rs",
-            "//! Watch.\nfn f() { crate::controller::run() }",
+            "//! Watch.\nfn f() { crate::committer::run() }",
             &expected,
         );
         check_file(
             "reflector/watch.rs",
-            "//! Watch.\nuse super::super::controller::Controller;",
+            "//! Watch.\nuse super::super::committer::Committer;",
             &expected,
         );
         check_file(
             "reflector/watch.rs",
-            "mod inner {\nuse super::super::super::controller::Controller; }",
+            "mod inner {\nuse super::super::super::committer::Committer; }",
             &expected,
         );
     }

@@ -23,12 +23,12 @@ use crate::sync::{Latch, Offload};
 const LARGE: usize = 1_000;
 
 /// The only writer of the store.
-pub(crate) struct Controller<K: Object> {
+pub(crate) struct Committer<K: Object> {
     receiver: DeltaReceiver<K>,
     core: Core<K>,
 }
 
-/// What the controller is connected to.
+/// What the committer is connected to.
 pub(crate) struct Wiring<K> {
     pub(crate) processor: Arc<Processor<K>>,
     pub(crate) board: Arc<Board>,
@@ -47,7 +47,7 @@ struct Core<K: Object> {
     unsynced: BTreeSet<Scope>,
 }
 
-impl<K: Object> Controller<K> {
+impl<K: Object> Committer<K> {
     pub(crate) fn new(
         receiver: DeltaReceiver<K>,
         mut writer: IndexerWriter<K>,
