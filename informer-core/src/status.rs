@@ -274,6 +274,7 @@ pub(crate) struct Board {
 struct Limits {
     failed: LogLimit,
     undecodable: LogLimit,
+    out_of_scope: LogLimit,
     rewound: LogLimit,
     handler_panicked: LogLimit,
 }
@@ -613,11 +614,10 @@ impl Reporter {
             scope.counts.out_of_scope += 1;
             refused = scope.counts.out_of_scope;
         });
-        // A server that does this once does it with every list: the first, the second, the fourth and so on
-        // are logged.
-        if refused.is_power_of_two() {
+        // A server that does this once does it with every list.
+        if let Some(suppressed) = self.admit(|limits| limits.out_of_scope.news(Instant::now())) {
             tracing::warn!(
-                resource = %self.board.resource, scope = %self.scope, %key, refused,
+                resource = %self.board.resource, scope = %self.scope, %key, refused, suppressed,
                 "refused an object outside the requested scope"
             );
         }

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use informer_core::source::ListEvent;
-use informer_core::{SourceError, State};
+use informer_core::{InitialState, SourceError, State};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::scripted::{Rig, metadata, refused, settle, status, undecodable};
+use super::scripted::{Rig, config, metadata, refused, scripted, settle, status, undecodable};
 
 /// Keeps the warnings and errors of this thread.
 #[derive(Clone, Default)]
@@ -136,6 +136,32 @@ async fn a_list_of_unusable_objects_logs_a_few_and_is_counted_in_the_status() {
     assert_eq!((scope.unusable, scope.counts.undecodable), (3_000, 3_000));
     let lines = log.lines();
     assert!((1..=10).contains(&lines.len()), "{} lines", lines.len());
+}
+
+/// Ten lines at most within five minutes, then one with the number of those left out.
+#[tokio::test(start_paused = true)]
+async fn failed_transforms_and_objects_out_of_scope_log_a_few_lines_with_a_count() {
+    let failing = Rig::with(config(InitialState::List), |builder| {
+        builder.try_transform(|_| Err("simulated".to_owned()))
+    });
+    let (source, server) = scripted();
+    let source = source.in_namespace("other");
+    let foreign = Rig::over(source, server, config(InitialState::List), |builder| builder);
+    for mut rig in [failing, foreign] {
+        let (log, _guard) = Log::begin();
+        let pods: Vec<String> = (0..3_000).map(|number| format!("pod-{number}@1")).collect();
+        let pods: Vec<&str> = pods.iter().map(String::as_str).collect();
+        rig.server.list().await.page("5", &pods);
+        let watch = rig.server.watch().await.open();
+        settle().await;
+        assert_eq!(log.lines().len(), 10, "{:#?}", log.lines());
+        tokio::time::sleep(Duration::from_secs(301)).await;
+        watch.add("late@6");
+        settle().await;
+        let lines = log.lines();
+        let last = lines.last().expect("lines were logged before");
+        assert!(last.contains("suppressed=2990"), "{last}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

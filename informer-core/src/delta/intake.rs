@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::time::Instant;
+
 use crate::key::ObjectKey;
 use crate::mutant;
 use crate::object::Object;
@@ -12,7 +14,7 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::Undecodable;
 use crate::status::Reporter;
-use crate::sync::{Offload, panic_text};
+use crate::sync::{LogLimit, Mutex, Offload, panic_text};
 
 /// Changes each object before the store, indexes and handlers see it: runs exactly once per object received.
 ///
@@ -144,16 +146,36 @@ impl Intake {
 /// The transform of a queue, if it has one, with the count of its failures and where it runs.
 pub(crate) struct Transformer<K> {
     transform: Option<Transform<K>>,
-    /// How many transforms failed, over all scopes of a queue.
-    failures: Arc<AtomicU64>,
+    failures: Arc<Failures>,
     offload: Offload,
+}
+
+/// The failed transforms of all scopes of a queue.
+#[derive(Default)]
+struct Failures {
+    count: AtomicU64,
+    log: Mutex<LogLimit>,
+}
+
+impl Failures {
+    /// Counts a failure and logs it. A transform that fails for one object may fail for all, so the log is limited.
+    fn record(&self, key: &ObjectKey) {
+        let failures = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        // The reason may quote the object: it is in `status()`, not in the log.
+        if let Some(suppressed) = self.log.lock().news(Instant::now()) {
+            tracing::warn!(
+                %key, failures, suppressed,
+                "a transform failed; the last good state of the object stays, marked stale"
+            );
+        }
+    }
 }
 
 impl<K> Transformer<K> {
     pub(crate) fn new(transform: Option<Transform<K>>, offload: Offload) -> Self {
         Self {
             transform,
-            failures: Arc::new(AtomicU64::new(0)),
+            failures: Arc::default(),
             offload,
         }
     }
@@ -167,7 +189,7 @@ impl<K> Transformer<K> {
     }
 
     pub(crate) fn failures(&self) -> u64 {
-        self.failures.load(Ordering::Relaxed)
+        self.failures.count.load(Ordering::Relaxed)
     }
 }
 
@@ -193,15 +215,7 @@ impl<K: Object> Transformer<K> {
         run(transform, object)
             .and_then(|object| keeps_key(object, key))
             .map_err(|reason| {
-                let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
-                // A transform that fails for one object may fail for all. The reason may quote the object: it
-                // is in `status()`, not in the log.
-                if failures.is_power_of_two() {
-                    tracing::warn!(
-                        %key, failures,
-                        "a transform failed; the last good state of the object stays, marked stale"
-                    );
-                }
+                self.failures.record(key);
                 Unusable { reason, uid, version }
             })
     }
