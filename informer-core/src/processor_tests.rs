@@ -262,7 +262,7 @@ fn a_handler_that_overflows_within_a_portion_receives_nothing_more() {
 
 /// An unchanged object of a relist, and a resync that is due.
 #[test]
-fn resyncs_reach_those_that_asked_for_them() {
+fn resyncs_reach_only_handlers_that_requested_them() {
     let mut stage = Stage::new(Some(Duration::from_secs(10)));
     let never = HandlerOptions::default().resync(None);
     let (resynced, never) = (stage.handler(), stage.add(&never, Served::ByTask));

@@ -18,7 +18,7 @@ pub(crate) use rig::Errors;
 use rig::{Audited, HOUR, PERIOD, churn, exact_lists, is_exact, maps, tell};
 
 #[tokio::test(start_paused = true)]
-async fn a_sound_cache_passes_and_status_tells_of_it() {
+async fn a_correct_cache_passes_and_status_reports_it() {
     let server = server_with(&["a", "b", "c"]);
     let audited = Audited::start(maps(&server)).await;
     tokio::time::sleep(HOUR).await;
@@ -98,7 +98,7 @@ async fn each_of_several_namespaces_is_audited_at_its_own_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_audit_asks_with_the_selectors_of_the_informer() {
+async fn an_audit_uses_the_selectors_of_the_informer() {
     check_sound_under_writes::<ConfigMap>(|builder| builder.labels("tier=front"), ()).await;
     check_sound_under_writes::<ConfigMap>(|builder| builder.fields("metadata.namespace!=b"), ()).await;
 }

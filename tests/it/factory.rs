@@ -107,7 +107,7 @@ impl Named for Node {
 }
 
 #[tokio::test(start_paused = true)]
-async fn start_starts_only_what_was_asked_for_and_may_be_called_again() {
+async fn start_starts_only_requested_informers_and_may_be_repeated() {
     let server = server_with(&["a"]);
     let factory = SharedInformerFactory::builder(server.client())
         .kind::<Pod>(|pods| pods.page_size(10))
@@ -190,7 +190,7 @@ async fn an_informer_started_by_hand_is_the_factorys_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_has_options_of_its_own_on_top_of_the_factorys() {
+async fn options_of_a_kind_extend_those_of_the_factory() {
     // Without its cache the server cuts lists into pages.
     let server = ApiServer::builder().watch_cache(WatchCache::Off).start();
     for number in 0..5 {
@@ -454,7 +454,7 @@ fn without_a_runtime_nothing_starts_and_the_wait_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_write_is_heard_by_a_handler_added_through_the_factory() {
+async fn a_late_write_reaches_a_handler_added_through_the_factory() {
     let server = server_with(&["a"]);
     let factory = factory_of(&server);
     let informer = factory.core().v1().config_maps().informer();

@@ -186,7 +186,7 @@ async fn a_server_that_fails_without_end_ends_the_wait_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_for_patience_is_waited_for() {
+async fn a_server_that_sends_retry_after_is_waited_for() {
     let server = server_with(&["a"]);
     let door = Door::default();
     door.shut(429, "TooManyRequests");

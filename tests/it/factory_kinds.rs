@@ -184,7 +184,7 @@ async fn a_kind_taken_to_be_namespaced_is_not_found_as_if_it_were_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn options_of_a_kind_hold_whoever_asks_first() {
+async fn options_of_a_kind_apply_to_every_caller() {
     let server = ApiServer::start();
     server.create(&item_in("web", "a", "1")).unwrap();
     server.create(&item_in("db", "a", "1")).unwrap();
@@ -238,7 +238,7 @@ async fn events_of_any_kind_are_a_stream_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_found_or_watched_is_told_apart() {
+async fn kinds_not_found_and_not_watchable_are_distinguished() {
     let server = ApiServer::start();
     let factory = factory_of(&server);
     let unknown = factory.find("widgets").await.unwrap_err();
@@ -255,7 +255,7 @@ async fn what_cannot_be_found_or_watched_is_told_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_say_what_it_has_is_told_apart_from_a_silent_one() {
+async fn a_server_without_discovery_differs_from_a_silent_one() {
     let server = ApiServer::start();
     let door = Door::default();
     door.shut(503, "ServiceUnavailable");
@@ -290,7 +290,7 @@ async fn metadata_informers_stand_beside_full_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dynamic_kind_has_options_of_its_own() {
+async fn a_dynamic_kind_has_its_own_options() {
     let server = ApiServer::start();
     server.create(&item_in("web", "a", "1")).unwrap();
     server.create(&item_in("db", "a", "1")).unwrap();
@@ -369,7 +369,7 @@ async fn options_that_cannot_work_are_refused_by_build() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn handlers_of_any_kind_hear_what_typed_ones_hear() {
+async fn handlers_of_any_kind_receive_what_typed_ones_receive() {
     let server = server_with(&["a"]);
     server.create(&pod("p", "node-1")).unwrap();
     let factory = factory_of(&server);

@@ -191,7 +191,7 @@ async fn a_handler_removed_while_it_is_waited_for_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn handlers_that_will_never_hear_everything_are_not_taken_to_be_in_sync() {
+async fn handlers_that_never_receive_everything_are_not_reported_as_synced() {
     let server = server_with(&["a"]);
     let factory = factory_of(&server);
     let informer = factory.core().v1().config_maps().informer();
@@ -258,7 +258,7 @@ async fn a_shutdown_ends_a_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_is_told_step_by_step_and_ends() {
+async fn progress_is_reported_step_by_step_and_ends() {
     let server = server_with(&["a", "b"]);
     let refusal = server
         .faults()

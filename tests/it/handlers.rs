@@ -52,7 +52,7 @@ fn missed(at: u64) -> Event<ConfigMap> {
 
 /// Upstream: TestTypedResourceEventHandlerFuncs, TestTypedResourceEventHandlerDetailedFuncs.
 #[test]
-fn each_function_of_handlers_hears_its_kind_of_event() {
+fn each_function_of_handlers_receives_its_kind_of_event() {
     let diary = Diary::default();
     let [on_add, on_update, on_delete] = [diary.clone(), diary.clone(), diary.clone()];
     let version = |object: &ConfigMap| object.metadata.resource_version.clone().unwrap();
@@ -189,7 +189,7 @@ fn a_filter_never_loses_the_deletion_of_what_it_let_through() {
 
 /// The filter is not always a function of the object alone: what it let through counts, not what it would say now.
 #[test]
-fn a_filter_that_changes_its_mind_still_tells_a_true_story() {
+fn a_filter_that_changes_its_mind_delivers_a_consistent_history() {
     let diary = Diary::default();
     let open = Arc::new(std::sync::atomic::AtomicBool::new(true));
     let gate = open.clone();
@@ -273,7 +273,7 @@ fn debug_output_names_objects_and_never_shows_their_contents() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_kind_of_handler_can_be_added_and_hears_the_same() {
+async fn every_kind_of_handler_can_be_added_and_receives_the_same() {
     let mut script = Script::start(1, vec![object("a", 1)]).await;
     let diaries: [Diary; 5] = Default::default();
     let [closure, functions, boxed, filtered, awaiting] = diaries.clone();
@@ -326,7 +326,7 @@ async fn every_kind_of_handler_can_be_added_and_hears_the_same() {
 
 /// A handler on the blocking pool, the default: it hears the same, in order.
 #[tokio::test]
-async fn a_handler_on_the_blocking_pool_hears_everything_in_order() {
+async fn a_handler_on_the_blocking_pool_receives_everything_in_order() {
     let script = Script::start(1, vec![object("a", 1)]).await;
     let (tell, mut heard) = unbounded_channel();
     let handler = move |event: Event<ConfigMap>| tell.send(format!("{event:?}")).unwrap();
@@ -343,7 +343,7 @@ async fn a_handler_on_the_blocking_pool_hears_everything_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_async_handler_hears_the_next_event_when_its_future_is_done() {
+async fn an_async_handler_receives_the_next_event_after_its_future_ends() {
     let script = Script::start(2, vec![object("a", 1), object("b", 2)]).await;
     let gate = Arc::new(Semaphore::new(0));
     let (tell, mut begun) = unbounded_channel();

@@ -154,7 +154,7 @@ async fn a_wait_for_sync_ends_when_the_handler_is_removed() {
 
 /// Past its limit a handler hears the newest state of each object, as one true event; nothing else waits for it.
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_lags_hears_a_folded_but_true_history() {
+async fn a_lagging_handler_receives_a_merged_but_true_history() {
     let mut script = Script::start(1, vec![object("a", 1)]).await;
     script.check(&["Added(a@1, Initial)"]).await;
     let mut handler = Gated::add(&script.informer, HandlerOptions::default().buffer(2));
@@ -189,7 +189,7 @@ async fn a_handler_that_lags_hears_a_folded_but_true_history() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_may_grow_hears_every_event() {
+async fn a_handler_with_a_growing_buffer_receives_every_event() {
     let script = Script::start(1, vec![object("a", 1)]).await;
     let options = HandlerOptions::default().buffer(1).on_overflow(Overflow::Grow);
     let mut handler = Gated::add(&script.informer, options);

@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_yields_what_a_handler_hears_and_ends_with_the_informer() {
+async fn a_stream_yields_the_events_of_a_handler_and_ends_with_the_informer() {
     let server = server_with(&["a", "b"]);
     let informer = informer_of(&server);
     let heard = Heard::new();

@@ -80,7 +80,7 @@ async fn an_index_value_that_cannot_be_ordered_stops_the_informer_visibly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resync_periods_out_of_all_measure_do_no_harm() {
+async fn extreme_resync_periods_are_harmless() {
     let server = server_with(&["a"]);
     let informer = SharedInformer::<ConfigMap>::builder(server.client())
         .resync(Duration::MAX)

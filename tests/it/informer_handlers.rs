@@ -20,7 +20,7 @@ async fn live_through(server: &ApiServer, informer: &SharedInformer<ConfigMap>, 
 
 /// Upstream: TestAddWhileActive.
 #[tokio::test(start_paused = true)]
-async fn a_late_handler_hears_old_and_new_objects_and_syncs_after_the_old_ones() {
+async fn a_late_handler_receives_old_and_new_objects_and_syncs_after_the_old() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
     let first = Heard::new();

@@ -211,7 +211,7 @@ fn without_a_runtime_a_start_is_an_error_until_there_is_one() {
 }
 
 #[test]
-fn a_runtime_of_ones_own_runs_the_tasks() {
+fn a_custom_runtime_runs_the_tasks() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

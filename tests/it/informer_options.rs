@@ -189,7 +189,7 @@ fn managed(name: &str) -> ConfigMap {
 }
 
 #[tokio::test(start_paused = true)]
-async fn managed_fields_are_dropped_unless_asked_for() {
+async fn managed_fields_are_dropped_unless_requested() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = ApiServer::start();
         server.create(&managed("listed")).unwrap();

@@ -60,7 +60,7 @@ async fn without_resyncs_a_relist_that_changes_nothing_is_silent() {
 
 /// Upstream: TestReplaceEvents.
 #[tokio::test(start_paused = true)]
-async fn a_relist_is_told_deletions_first_and_the_store_already_shows_it() {
+async fn a_relist_delivers_deletions_first_and_the_store_already_shows_it() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = server_with(&["a", "b", "c", "d"]);
         let informer = SharedInformer::<ConfigMap>::builder(server.client())
@@ -127,7 +127,7 @@ async fn an_update_never_goes_backwards() {
 
 /// Upstream: Example and ExampleNewInformer.
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_deletes_what_it_sees_hears_every_deletion() {
+async fn a_handler_that_deletes_what_it_sees_receives_every_deletion() {
     let server = Arc::new(ApiServer::start());
     let informer = informer_of(&server);
     let heard = Heard::new();
@@ -319,7 +319,7 @@ fn crowded_server(objects: usize) -> ApiServer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_handler_added_while_a_relist_is_received_hears_each_object_once() {
+async fn a_handler_added_during_a_relist_receives_each_object_once() {
     let server = crowded_server(50);
     let (gate, pass) = gate();
     let seen = AtomicUsize::new(0);
@@ -336,7 +336,7 @@ async fn a_handler_added_while_a_relist_is_received_hears_each_object_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_handler_added_while_a_relist_is_committed_hears_each_object_once() {
+async fn a_handler_added_while_a_relist_is_committed_receives_each_object_once() {
     let server = crowded_server(1_200);
     let (gate, pass) = gate();
     let informer = informer_of(&server);

@@ -125,7 +125,7 @@ fn every(seconds: u64) -> HandlerOptions {
 
 /// Upstream: TestResyncCheckPeriod.
 #[tokio::test(start_paused = true)]
-async fn handlers_keep_their_own_periods_when_another_asks_for_less() {
+async fn handlers_keep_their_own_periods_when_another_requests_a_shorter_one() {
     let never = HandlerOptions::default().resync(None);
     let wishes = [never, every(60), every(3_600), every(10)];
     check_periods(
@@ -138,7 +138,7 @@ async fn handlers_keep_their_own_periods_when_another_asks_for_less() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_without_a_wish_gets_the_informers_own_period() {
+async fn a_handler_without_a_period_gets_the_informers_default() {
     let plain = HandlerOptions::default;
     check_periods(
         secs(600),
@@ -166,7 +166,7 @@ async fn an_informer_that_never_resyncs_gives_nobody_resyncs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resync_tells_the_state_in_hand_and_is_not_a_change() {
+async fn a_resync_delivers_the_current_state_and_is_not_a_change() {
     let server = server_with(&["a"]);
     let informer = informer_with(&server, secs(10));
     let heard = Heard::new();

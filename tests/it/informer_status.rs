@@ -308,7 +308,7 @@ async fn a_handler_without_a_name_is_named_after_its_type() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_changes_wake_whoever_waits() {
+async fn status_changes_wake_waiting_tasks() {
     let Guarded {
         server,
         door,

@@ -192,7 +192,7 @@ async fn a_definition_that_comes_later_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metadata_only_is_asked_for_by_its_accept_header() {
+async fn metadata_only_is_requested_by_its_accept_header() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = ApiServer::start();
         server.create(&pod("front-0", "node-1")).unwrap();

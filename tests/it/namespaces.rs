@@ -28,7 +28,7 @@ fn scope(namespace: &str) -> Scope {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_namespace_is_asked_for_and_nothing_else() {
+async fn only_one_namespace_is_requested() {
     let server = server();
     let informer = SharedInformer::<ConfigMap>::builder(server.client())
         .namespace("db")
@@ -49,7 +49,7 @@ async fn one_namespace_is_asked_for_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_namespaces_are_one_cache_and_one_story() {
+async fn several_namespaces_are_one_cache_and_one_history() {
     let server = server();
     let informer = informer_over(&server, &["web", "db"]);
     let heard = Heard::new();
@@ -73,7 +73,7 @@ async fn several_namespaces_are_one_cache_and_one_story() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_namespace_has_a_version_of_its_own() {
+async fn each_namespace_has_its_own_version() {
     let server = server();
     let informer = informer_over(&server, &["web", "db"]);
     assert_eq!(informer.last_sync_resource_version(), None);

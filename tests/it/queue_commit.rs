@@ -137,7 +137,7 @@ async fn a_replacement_deletes_what_was_only_in_the_queue() {
 
 /// Upstream: TestRealFIFO_ReplaceMakesDeletions, for its order. DeltaFIFO has the additions first.
 #[tokio::test(start_paused = true)]
-async fn a_replacement_tells_deletions_first_and_then_the_rest_in_the_order_of_the_list() {
+async fn a_replacement_delivers_deletions_first_and_the_rest_in_list_order() {
     check(
         &[],
         &[("a", 5), ("d", 6), ("e", 4)],
@@ -190,7 +190,7 @@ async fn replacements_in_a_row_delete_each_object_once() {
 /// Upstream: TestDeltaFIFO_enqueueingNoLister, TestRealFIFO_enqueueingNoLister. It is queued, as in the second, and found to say nothing at
 /// commit, as in the first.
 #[tokio::test(start_paused = true)]
-async fn a_deletion_of_an_unknown_object_is_told_to_nobody() {
+async fn a_deletion_of_an_unknown_object_is_not_delivered() {
     let mut script = Script::start(3, initial()).await;
     script.check(&INITIAL).await;
     script.server.deleted(object("unknown", 4));
@@ -200,7 +200,7 @@ async fn a_deletion_of_an_unknown_object_is_told_to_nobody() {
 
 /// Upstream: TestDeltaFIFO_enqueueingWithLister, TestRealFIFO_enqueueingWithLister.
 #[tokio::test(start_paused = true)]
-async fn a_deletion_of_an_object_only_the_store_knows_is_told() {
+async fn a_deletion_of_an_object_only_in_the_store_is_delivered() {
     let mut script = Script::start(3, initial()).await;
     script.check(&INITIAL).await;
     script.server.deleted(object("b", 4));
@@ -210,7 +210,7 @@ async fn a_deletion_of_an_object_only_the_store_knows_is_told() {
 
 /// Grouping by key inside a batch must not show: handlers hear everything in the order of arrival.
 #[tokio::test(start_paused = true)]
-async fn the_changes_of_one_batch_are_told_in_the_order_of_arrival() {
+async fn the_changes_of_one_batch_are_delivered_in_order_of_arrival() {
     let mut script = Script::start(3, initial()).await;
     script.check(&INITIAL).await;
     for (name, at) in [("a", 4), ("b", 5), ("a", 6), ("c", 7), ("b", 8)] {
@@ -240,7 +240,7 @@ async fn a_replacement_with_another_object_of_the_same_name_is_a_deletion_and_an
 
 /// Upstream: TestDeltaFIFO_Resync, TestRealFIFO_Resync.
 #[tokio::test(start_paused = true)]
-async fn a_resync_tells_every_object_again() {
+async fn a_resync_delivers_every_object_again() {
     let mut script = resyncing().await;
     for expected in ["a@1 -> a@1", "b@2 -> b@2", "c@3 -> c@3", "a@1 -> a@1"] {
         assert_eq!(script.next().await, format!("Updated({expected}, Resync)"));
@@ -260,7 +260,7 @@ async fn a_resync_says_nothing_of_an_object_that_is_gone() {
 
 /// Upstream: TestDeltaFIFO_UpdateResyncRace, TestRealFIFO_UpdateResyncRace.
 #[tokio::test(start_paused = true)]
-async fn a_resync_never_tells_an_older_state_than_was_told() {
+async fn a_resync_never_delivers_an_older_state_than_before() {
     let mut script = resyncing().await;
     // The watch and the resync speak at the same instant, again and again; whoever is first, nothing goes back.
     let mut last = 3;

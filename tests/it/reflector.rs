@@ -127,7 +127,7 @@ async fn synthetic_additions_do_not_move_the_version_to_resume_at() {
 
 /// Upstream: TestReflectorResyncWithResourceVersion.
 #[tokio::test(start_paused = true)]
-async fn a_relist_asks_for_nothing_older_than_was_seen() {
+async fn a_relist_requests_nothing_older_than_was_seen() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
     watch.modify("a@12");
     settle().await;
@@ -169,7 +169,7 @@ async fn whatever_failed_before_the_store_equals_the_next_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unchanged_object_in_a_relist_is_told_to_nobody_without_a_resync() {
+async fn an_unchanged_object_in_a_relist_is_not_delivered_without_a_resync() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
     watch.fail(expired());
     rig.server.list().await.page("9", &["a@1"]);

@@ -24,7 +24,7 @@ fn check_no_task() {
 
 /// Upstream: TestReflectorWatchStoppedBefore.
 #[tokio::test(start_paused = true)]
-async fn an_informer_stopped_before_its_start_asks_for_nothing() {
+async fn an_informer_stopped_before_its_start_sends_no_request() {
     let (source, mut server) = scripted();
     let informer = SharedInformer::<Pod>::from_source(source);
     informer.stop();
@@ -34,7 +34,7 @@ async fn an_informer_stopped_before_its_start_asks_for_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_while_a_list_is_asked_for_abandons_it() {
+async fn stopping_during_a_list_request_abandons_it() {
     let mut rig = Rig::listing();
     let list = rig.server.list().await;
     check_stops(&rig).await;
@@ -82,7 +82,7 @@ async fn stopping_while_watching_lets_the_watch_go() {
 
 /// Upstream: TestReflectorHandleWatchStoppedBefore.
 #[tokio::test(start_paused = true)]
-async fn stopping_while_a_watch_is_asked_for_asks_no_more() {
+async fn stopping_during_a_watch_request_sends_no_more() {
     let mut rig = Rig::listing();
     rig.server.list().await.page("5", &[]);
     let _unanswered = rig.server.watch().await;

@@ -63,7 +63,7 @@ async fn a_bookmark_alone_makes_a_watch_healthy() {
 
 /// Progress must not become a hot loop (I12): a server that sends one event and closes, for ever.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_every_watch_after_one_event_is_asked_at_a_bounded_rate() {
+async fn watches_that_end_after_one_event_are_requested_at_a_bounded_rate() {
     for (lived, most) in [(0, 40), (1_100, 600)] {
         for broken in [true, false] {
             let (mut rig, mut watch) = Rig::synced("5", &["a@1"]).await;

@@ -64,7 +64,7 @@ async fn a_list_not_older_than_a_version_is_not_paged() {
 
 /// Upstream: TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_pages_its_cached_state_is_asked_for_pages_for_ever() {
+async fn a_server_that_pages_its_cached_state_is_always_read_in_pages() {
     let mut rig = Rig::listing();
     rig.server.list().await.page_before("10", "C1", &["a@1"]);
     rig.server.list().await.page("10", &["b@2"]);
@@ -300,7 +300,7 @@ async fn pages_that_bring_nothing_are_paced_and_bounded() {
 
 /// Every page is asked for with the selectors of the first.
 #[tokio::test(start_paused = true)]
-async fn every_page_is_asked_for_with_the_same_selectors() {
+async fn every_page_is_requested_with_the_same_selectors() {
     let server = ApiServer::builder().watch_cache(WatchCache::Off).start();
     for index in 0..6 {
         let mut object = item(&format!("item-{index}"), "1");

@@ -106,7 +106,7 @@ async fn too_many_requests_cost_a_step_each_and_never_a_relist() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_wait_is_at_least_what_the_server_asked_for() {
+async fn the_wait_is_at_least_what_the_server_requested() {
     let asked = Duration::from_secs(17);
     let mut rig = Rig::listing();
     rig.server.list().await.fail(too_many(Some(asked)));
@@ -330,7 +330,7 @@ async fn forbidden_and_not_found_are_visible_retried_slowly_and_recovered_from()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_error_handler_hears_of_every_failure_and_may_panic() {
+async fn the_error_handler_receives_every_failure_and_may_panic() {
     let errors = Arc::new(Mutex::new(Vec::new()));
     let heard = errors.clone();
     let mut rig = Rig::with(config(InitialState::List), |builder| {
@@ -356,7 +356,7 @@ async fn the_error_handler_hears_of_every_failure_and_may_panic() {
 
 /// A source of a user's own may panic; that costs a wait, not the informer.
 #[tokio::test(start_paused = true)]
-async fn a_panicking_source_is_reported_and_asked_again() {
+async fn a_panicking_source_is_reported_and_retried() {
     let mut rig = Rig::listing();
     rig.server.list().await.panic();
     match rig.state().await {

@@ -90,14 +90,14 @@ fn an_update_keeps_the_old_side_the_handler_knows() {
 }
 
 #[test]
-fn a_resync_is_told_once_and_gives_way_to_a_change() {
+fn a_resync_is_delivered_once_and_gives_way_to_a_change() {
     check_folded([resynced(1), resynced(1)], &["Updated(a@1 -> a@1, Resync)"]);
     check_folded([resynced(1), updated(1, 2)], &["Updated(a@1 -> a@2, Change)"]);
     check_folded([resynced(1), deleted(2)], &["Deleted(Observed(a@2))"]);
 }
 
 #[test]
-fn a_deletion_is_told_before_what_came_in_its_place() {
+fn a_deletion_is_delivered_before_its_replacement() {
     let gone = "Deleted(Observed(a@2))";
     check_folded([deleted(2)], &[gone]);
     check_folded([deleted(2), added(3)], &[gone, "Added(a@3, Live)"]);
@@ -111,7 +111,7 @@ fn a_deletion_is_told_before_what_came_in_its_place() {
 }
 
 #[test]
-fn what_follows_a_half_told_replacement_is_folded_into_the_rest() {
+fn events_after_a_half_delivered_replacement_are_merged_into_the_rest() {
     let mut buffer = full(Overflow::Coalesce);
     buffer.push(deleted(2));
     buffer.push(added(3));
@@ -154,7 +154,7 @@ fn the_end_of_the_initial_state_takes_no_room_from_events() {
 }
 
 #[test]
-fn an_object_without_a_name_is_told_as_it_happened() {
+fn an_object_without_a_name_is_reported_in_order() {
     let nameless = || Event::added(Arc::new(ConfigMap::default()), Origin::Live);
     check_folded([nameless(), nameless()], &["Added((no name), Live)"; 2]);
 }
@@ -391,13 +391,13 @@ proptest! {
     }
 
     #[test]
-    fn a_growing_buffer_tells_everything(steps in steps(), limit in 1..6_usize) {
+    fn a_growing_buffer_delivers_everything(steps in steps(), limit in 1..6_usize) {
         run(&steps, limit, Overflow::Grow)?;
     }
 }
 
 #[test]
-fn a_whole_state_told_at_once_disconnects_nobody() {
+fn a_whole_state_delivered_at_once_disconnects_nobody() {
     let mut buffer = Buffer::new(2, Overflow::Disconnect);
     for version in 0..5 {
         let initial = Event::added(state("a", version), Origin::Initial);
@@ -415,7 +415,7 @@ fn a_whole_state_told_at_once_disconnects_nobody() {
 
 /// Found by the simulation: a stream that nobody reads kept every resync, without end.
 #[test]
-fn resyncs_that_nobody_takes_do_not_pile_up() {
+fn resyncs_that_are_not_taken_do_not_accumulate() {
     let mut buffer = Buffer::new(2, Overflow::Disconnect);
     for _ in 0..10 {
         assert_eq!(buffer.push(resynced(1)), Pushed::Kept);

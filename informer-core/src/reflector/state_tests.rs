@@ -146,7 +146,7 @@ fn lost_continuity_leads_to_the_newest_state_until_one_was_read() {
 
 /// Upstream: rule R10.
 #[test]
-fn pages_are_asked_for_where_they_are_useful() {
+fn pages_are_requested_where_they_are_useful() {
     let version = || ResourceVersion::new("5");
     let cases = [
         (ListFrom::AnyCached, Some(500), Some(500)),
@@ -508,7 +508,7 @@ fn a_close_in_good_order_restarts_the_count_of_failures() {
 }
 
 #[test]
-fn troubles_become_the_states_users_see() {
+fn failures_become_the_states_users_see() {
     let error = answer(403);
     let wait = Duration::from_secs(3);
     let state = Trouble::BackingOff.into_state(&error, wait);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_says_what_it_takes_to_recover() {
+    fn every_error_determines_the_recovery() {
         use Recovery::{NeedsAction, Transient, Unreachable};
         let text = str::to_owned;
         let cases = [

@@ -92,7 +92,7 @@ async fn a_lost_deletion_is_found_and_healed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_replaced_unseen_is_told_as_a_deletion_and_an_addition() {
+async fn an_object_replaced_unseen_is_delivered_as_deletion_and_addition() {
     check_found_and_healed(
         |server| {
             server.delete(&item("b", "")).unwrap();

@@ -10,7 +10,7 @@ use super::rig::{Audited, HOUR, PERIOD, exact_lists, is_exact, maps};
 use crate::support::{server_with, start, tasks};
 
 #[tokio::test(start_paused = true)]
-async fn without_the_option_nothing_is_asked() {
+async fn without_the_option_nothing_is_requested() {
     let server = server_with(&["a"]);
     let informer = maps(&server)
         .audit(AuditOptions::every(PERIOD))
@@ -53,7 +53,7 @@ async fn no_period_makes_more_than_one_audit_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_server_is_left_alone_for_as_long_as_it_asks_and_ever_longer() {
+async fn a_busy_server_is_left_alone_as_long_as_requested_and_longer_each_time() {
     let server = server_with(&["a"]);
     let fault = Fault::too_many_requests(300);
     server

@@ -117,7 +117,7 @@ async fn a_version_that_was_compacted_is_no_mismatch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_that_is_not_live_asks_nothing() {
+async fn an_informer_that_is_not_live_is_not_audited() {
     let server = server_with(&["a"]);
     let door = Door::default();
     let audited = Audited::start(SharedInformer::<ConfigMap>::builder(door.client(&server))).await;

@@ -63,7 +63,7 @@ async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
 /// kubernetes#83810: an object was deleted and came back, and the relist that brought it found its deletion still queued and kept
 /// silent about it.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_is_back_in_the_relist_behind_its_deletion_is_told() {
+async fn an_object_that_is_back_in_a_relist_after_its_deletion_is_delivered() {
     let server = server_with(&["a"]);
     let informer = informer_by(InitialState::List, &server);
     let heard = Heard::new();
@@ -86,7 +86,7 @@ async fn an_object_that_is_back_in_the_relist_behind_its_deletion_is_told() {
 /// kubernetes#141529: the fake tracker told deletions only to watches that were open, so one between LIST and WATCH was lost. The
 /// embedded server has a history, as the real one, and the watch begins where the list ended.
 #[tokio::test(start_paused = true)]
-async fn a_deletion_between_the_list_and_the_watch_is_told() {
+async fn a_deletion_between_the_list_and_the_watch_is_delivered() {
     let server = server_with(&["a", "b"]);
     server
         .faults()
@@ -158,7 +158,7 @@ async fn reconnecting_leaves_neither_objects_nor_connections_behind() {
 /// kubeclient#599: when a watch ended, the state was read anew and the next watch began after it; what had happened in between was
 /// in the cache, but told to nobody.
 #[tokio::test(start_paused = true)]
-async fn what_happened_between_two_watches_is_told() {
+async fn changes_between_two_watches_are_delivered() {
     let happen = |server: &ApiServer, name: &str| {
         server.create(&item(name, "1")).unwrap();
         server.update(&item("a", name)).unwrap();
@@ -184,7 +184,7 @@ async fn what_happened_between_two_watches_is_told() {
 
 /// kube's reflector (finding C): subscribers heard neither of deletions the watch told nor of what was missing in a relist.
 #[tokio::test(start_paused = true)]
-async fn every_subscriber_hears_deletions_watched_and_missed() {
+async fn every_subscriber_receives_deletions_watched_and_missed() {
     let server = server_with(&["a", "b", "c"]);
     let informer = informer_of(&server);
     let (early, late) = (Heard::new(), Heard::new());

@@ -18,7 +18,7 @@ use crate::support::{Door, Heard, LONG, informer_of, item, items, server_with, s
 /// kubernetes#107133: after a move to a server that was behind, the list asked for a version that server never reached, and asked for
 /// the same one again until a restart.
 #[tokio::test(start_paused = true)]
-async fn a_version_the_server_never_reaches_is_not_asked_for_for_ever() {
+async fn a_version_the_server_never_reaches_is_not_requested_for_ever() {
     for initial in MODES {
         let server = server_with(&["a"]);
         let informer = informer_by(initial, &server);
@@ -150,7 +150,7 @@ async fn an_initial_stream_that_never_ends_is_given_up_for_lists() {
 /// kubernetes#79610: when the definition of a kind was removed, its informer went on asking, hundreds of thousands of times a day, and
 /// could not be stopped alone.
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_removed_is_asked_for_slowly_and_found_again() {
+async fn a_removed_kind_is_retried_slowly_and_found_again() {
     let definition: CustomResourceDefinition = serde_json::from_value(json!({
         "metadata": { "name": "widgets.example.com" },
         "spec": {
@@ -227,7 +227,7 @@ async fn a_request_that_is_never_answered_is_given_up() {
 /// OpenSandbox#1534: after an upgrade of the control plane the connection was dead and never closed; for six hours the cache stood
 /// still and said that it was in sync.
 #[tokio::test(start_paused = true)]
-async fn a_cache_whose_connection_died_says_so_and_comes_back() {
+async fn a_cache_with_a_dead_connection_reports_it_and_recovers() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
     start(&informer).await;
@@ -334,7 +334,7 @@ async fn a_panic_in_a_resync_does_not_end_the_resyncs() {
 /// kube's watcher (finding E) did not list again when a watch was refused with HTTP 410 and asked for the same version for ever;
 /// vector#5846 did not when the 410 came inside a stream that had begun with 200.
 #[tokio::test(start_paused = true)]
-async fn an_expiry_leads_to_a_list_however_it_is_told() {
+async fn an_expiry_leads_to_a_list_however_it_is_reported() {
     for form in [ExpiredWatch::Response, ExpiredWatch::InStream] {
         for initial in MODES {
             let server = ApiServer::builder().expired_watch(form).start();

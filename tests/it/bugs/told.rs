@@ -15,7 +15,7 @@ use crate::support::{
 /// kube#1844, fixed by kube#1882: each time a watch ended, after 290 seconds, the next one asked for the initial events again, and
 /// every object was told again.
 #[tokio::test(start_paused = true)]
-async fn a_watch_renewed_for_hours_tells_nothing_twice() {
+async fn a_watch_renewed_for_hours_delivers_nothing_twice() {
     for initial in MODES {
         let server = server_with(&["a", "b"]);
         let informer = informer_by(initial, &server);
@@ -38,7 +38,7 @@ async fn a_watch_renewed_for_hours_tells_nothing_twice() {
 /// kube#1576: whoever waited for the end of an object that was gone already waited for ever, because an empty list told nothing. Here
 /// a cache in sync is the answer: the object is not in it.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_was_never_there_is_known_to_be_absent() {
+async fn an_object_that_never_existed_is_known_to_be_absent() {
     for initial in MODES {
         let server = server_with(&["other"]);
         let informer = SharedInformer::<ConfigMap>::builder(server.client())

@@ -15,7 +15,7 @@ use super::names;
 use super::script::{Answer, End, Script, list_at, listed, status};
 
 #[tokio::test(start_paused = true)]
-async fn i03_what_a_relist_misses_is_deleted_and_told() {
+async fn i03_objects_missing_from_a_relist_are_deleted_and_delivered() {
     let server = ApiServer::start();
     for name in ["a", "b", "c"] {
         server.create(&item(name, "0")).unwrap();
@@ -37,7 +37,7 @@ async fn i03_what_a_relist_misses_is_deleted_and_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i03_every_handler_that_heard_the_add_hears_the_delete() {
+async fn i03_every_handler_that_received_the_add_receives_the_delete() {
     let server = ApiServer::start();
     server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);

@@ -30,7 +30,7 @@ async fn i09_synced_means_that_the_initial_state_is_in_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i09_a_cache_says_whether_it_is_filling_kept_or_left_behind() {
+async fn i09_a_cache_reports_whether_it_is_filling_kept_or_left_behind() {
     let server = ApiServer::start();
     server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);

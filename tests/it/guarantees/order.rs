@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::support::{Heard, believed, informer_of, item, quiet, settled, start, version_of};
 
 #[tokio::test(start_paused = true)]
-async fn i07_a_handler_hears_changes_in_commit_order() {
+async fn i07_a_handler_receives_changes_in_commit_order() {
     let server = ApiServer::start();
     let informer = informer_of(&server);
     let heard = Heard::new();
@@ -66,7 +66,7 @@ async fn i07_the_store_is_never_behind_the_event_in_hand() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i08_a_late_handler_hears_one_snapshot_then_every_change_once() {
+async fn i08_a_late_handler_receives_one_snapshot_then_every_change_once() {
     let server = ApiServer::start();
     for name in ["a", "b"] {
         server.create(&item(name, "0")).unwrap();

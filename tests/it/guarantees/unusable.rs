@@ -143,7 +143,7 @@ async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch
 
 /// An object kept through such a list while the server was rewound is newer than the store; what is said of it later is right.
 #[tokio::test(start_paused = true)]
-async fn i16_an_object_kept_through_a_rewind_hears_of_its_changes() {
+async fn i16_an_object_kept_through_a_rewind_receives_its_changes() {
     let (informer, heard) = play(vec![
         Answer::List(vec![list_at("20"), listed("a", "19"), listed("b", "20")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
@@ -213,7 +213,7 @@ async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
 
 /// Found by the simulation: the handler heard of the end of an object it had never heard of.
 #[tokio::test(start_paused = true)]
-async fn i10_the_deletion_of_an_unseen_recreation_is_told_as_the_end_of_the_object_known() {
+async fn i10_deleting_an_unseen_recreation_is_a_deletion_of_the_known_object() {
     let mut recreated = object("a", "12").as_ref().clone();
     recreated.metadata.uid = Some("another".into());
     let (informer, heard) = play(vec![
@@ -438,7 +438,7 @@ async fn i03_an_object_recreated_whose_transform_fails_is_deleted() {
 /// What was unusable and then deleted, or good again, before the state was complete is not part of it. The
 /// deletion was lost.
 #[tokio::test(start_paused = true)]
-async fn i03_within_one_initial_stream_the_last_word_on_a_key_counts() {
+async fn i03_within_one_initial_stream_the_last_event_of_a_key_counts() {
     let first = || {
         Answer::Watch(
             vec![WatchEvent::Added(object("a", "1")), initial_end("5")],
@@ -476,7 +476,7 @@ async fn i03_within_one_initial_stream_the_last_word_on_a_key_counts() {
 /// The mark of a state that could not be used does not outlive its object, or the next good state, in one
 /// batch.
 #[tokio::test(start_paused = true)]
-async fn i16_within_one_batch_the_last_word_on_a_key_counts() {
+async fn i16_within_one_batch_the_last_event_of_a_key_counts() {
     let watch = |events: Vec<WatchEvent<ConfigMap>>| {
         play(vec![
             Answer::List(vec![list_at("5"), listed("a", "1")]),

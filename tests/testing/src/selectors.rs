@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_words_of_upstream() {
+    fn invalid_selectors_are_refused_with_upstreams_messages() {
         assert_eq!(
             FieldSelector::parse("xx").unwrap_err(),
             "invalid selector: 'xx'; can't understand 'xx'"

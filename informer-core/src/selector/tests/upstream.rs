@@ -337,7 +337,7 @@ fn in_and_notin_can_be_keys() {
 
 /// Upstream: TestAdd, TestRequiresExactMatch.
 #[test]
-fn a_requirement_tells_which_values_a_label_must_have() {
+fn a_requirement_lists_the_values_a_label_must_have() {
     let check = |text: &str, expected: Option<&[&str]>| {
         let selector = parse(text);
         let found = selector.requirements().next().and_then(Requirement::one_of);

@@ -87,7 +87,7 @@ async fn a_server_that_does_not_answer_is_given_up_after_the_deadline() {
 }
 
 #[tokio::test]
-async fn an_encoding_nobody_asked_for_is_an_error() {
+async fn an_encoding_that_was_not_requested_is_an_error() {
     let answer = |_| {
         Response::builder()
             .header("content-encoding", "br")
@@ -115,7 +115,7 @@ async fn names_of_encodings_are_case_insensitive() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_is_told_as_such() {
+async fn a_refused_connection_is_reported_as_such() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()

@@ -23,7 +23,7 @@ async fn check(text: &str, expected: &[&str]) {
 }
 
 #[tokio::test]
-async fn items_are_told_in_order_and_one_bad_item_harms_only_itself() {
+async fn items_are_yielded_in_order_and_one_bad_item_affects_only_itself() {
     check(LIST, &TOLD).await;
 }
 

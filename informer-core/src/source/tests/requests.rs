@@ -66,7 +66,7 @@ async fn all_namespaces_and_one_have_their_paths() {
 }
 
 #[tokio::test]
-async fn only_our_own_layer_asks_for_compression() {
+async fn only_our_own_layer_requests_compression() {
     let make = |client| KubeSource::<Pod>::new(client, Scope::All, KubeSourceOptions::default()).unwrap();
     for (layered, expected) in [(Layered::Plain, "identity"), (Layered::Ours, "gzip")] {
         for request in requests_of(layered, make).await {
@@ -89,7 +89,7 @@ async fn other_requests_pass_the_layer_unchanged() {
 }
 
 #[tokio::test]
-async fn metadata_is_asked_for_where_only_metadata_is_wanted() {
+async fn metadata_is_requested_where_only_metadata_is_needed() {
     let make = |client| {
         KubeSource::<PartialObjectMeta<Pod>>::new(client, Scope::All, KubeSourceOptions::default()).unwrap()
     };

@@ -32,7 +32,7 @@ async fn tell(pieces: Vec<Vec<u8>>, encoding: Option<&'static str>) -> Vec<Strin
 }
 
 #[tokio::test]
-async fn events_are_told_wherever_the_body_is_cut() {
+async fn events_are_decoded_wherever_the_body_is_cut() {
     let text = text().into_bytes();
     for cut in 0..=text.len() {
         assert_eq!(
@@ -77,7 +77,7 @@ async fn a_body_that_ends_in_the_middle_ends_the_watch_without_an_error() {
 }
 
 #[tokio::test]
-async fn an_event_is_told_as_soon_as_it_is_complete() {
+async fn an_event_is_yielded_as_soon_as_it_is_complete() {
     for is_packed in [false, true] {
         let (sender, receiver) = mpsc::unbounded::<Vec<u8>>();
         let receiver = Mutex::new(Some(receiver));
@@ -183,7 +183,7 @@ async fn a_frame_over_the_limit_is_an_error_after_what_came_before() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_told_as_such() {
+async fn a_broken_connection_is_reported_as_such() {
     let answer = |_| {
         let broken = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "connection reset");
         Response::new(body([

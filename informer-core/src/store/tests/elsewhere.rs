@@ -82,7 +82,7 @@ fn two() -> [Scope; 2] {
 }
 
 #[test]
-fn every_read_elsewhere_is_empty_and_the_first_is_said() {
+fn every_read_outside_the_scope_is_empty_and_the_first_is_logged() {
     let reads: [fn(&Indexer<ConfigMap>) -> bool; 6] = [
         |indexer| indexer.get(&key("other/a")).is_none(),
         |indexer| !indexer.contains(&key("other/a")),

@@ -97,7 +97,7 @@ fn an_index_added_late_is_complete_at_once() {
 }
 
 #[test]
-fn a_snapshot_from_before_an_index_was_added_can_be_asked_too() {
+fn a_snapshot_from_before_an_index_was_added_can_be_queried() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/a", &["x"])]);
     let before = indexer.snapshot();

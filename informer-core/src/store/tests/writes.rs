@@ -85,7 +85,7 @@ fn a_dropped_commit_changes_nothing() {
 /// Upstream: TestThreadSafeStoreRV. There the object put in moves the version; here the caller does, because an
 /// object of an initial stream must not.
 #[test]
-fn the_version_moves_forward_with_what_it_is_told_and_never_back() {
+fn the_version_moves_forward_with_deltas_and_never_back() {
     let (mut writer, indexer) = store::new::<ConfigMap>();
     let mut check = |text: &str, expected: VersionChange, now: &str| {
         let mut commit = writer.begin();

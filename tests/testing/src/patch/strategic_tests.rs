@@ -197,7 +197,7 @@ fn lists_of_scalars_are_joined() {
 }
 
 #[test]
-fn maps_merge_unless_told_otherwise() {
+fn maps_merge_unless_the_schema_says_otherwise() {
     let labels = "/metadata/labels";
     check(
         json!({"metadata": {"labels": {"app": null, "new": "x"}}}),
@@ -232,7 +232,7 @@ fn other_lists_are_replaced() {
 }
 
 #[test]
-fn patches_that_make_no_sense_are_refused_in_the_words_of_the_server() {
+fn invalid_patches_are_refused_with_the_servers_message() {
     let pod = |spec: Value| json!({"spec": {"template": {"spec": spec}}});
     check_refused(
         pod(json!({"containers": [{"$patch": "merge"}, {"name": "only"}]})),

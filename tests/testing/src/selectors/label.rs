@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_words_of_upstream() {
+    fn invalid_selectors_are_refused_with_upstreams_messages() {
         let refused = |text: &str| LabelSelector::parse(text).unwrap_err();
         assert_eq!(
             refused("a in"),

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subdomains_are_told_from_other_names() {
+    fn subdomains_are_distinguished_from_other_names() {
         for good in ["a", "a-b.c1", "0"] {
             assert!(is_subdomain(good), "{good}");
         }

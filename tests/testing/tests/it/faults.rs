@@ -40,7 +40,7 @@ async fn check_watch(server: &ApiServer, uri: &str, fault: Fault, expected: &[&s
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_strike_the_requests_they_name_as_often_as_told() {
+async fn refusals_apply_to_the_requests_they_name_as_often_as_set() {
     let server = two();
     let rule = Rule::new(Fault::too_many_requests(7))
         .on(Verb::List)
@@ -91,7 +91,7 @@ async fn connections_are_refused_hang_or_come_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn watches_end_break_or_fall_silent_where_told() {
+async fn watches_end_break_or_fall_silent_as_scripted() {
     let server = two();
     check_watch(&server, WATCH, Fault::CloseWatch { after: 0 }, &["end"]).await;
     check_watch(
@@ -198,7 +198,7 @@ async fn a_cut_within_a_character_leaves_half_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_bookmark_and_initial_events_are_disturbed_as_told() {
+async fn faults_apply_to_the_end_bookmark_and_initial_events() {
     let server = two();
     let all = ["ADDED a@11", "ADDED b@12"];
     let with = |rest: &[&'static str]| [&all[..], rest].concat();
@@ -406,7 +406,7 @@ async fn random_faults_depend_on_the_seed_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_log_tells_what_was_asked_and_how_it_was_answered() {
+async fn the_log_records_requests_and_answers() {
     let server = two();
     get(&server, &format!("{CONFIG_MAPS}?limit=5&resourceVersion=0")).await;
     drop(

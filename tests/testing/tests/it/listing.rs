@@ -130,7 +130,7 @@ async fn an_expired_token_is_refused_with_one_that_goes_on_inconsistently() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_version_asked_for_decides_what_is_read() {
+async fn the_requested_version_decides_what_is_read() {
     let server = five();
     assert_eq!(
         page(&server, "resourceVersion=12&resourceVersionMatch=Exact")
@@ -178,7 +178,7 @@ async fn version_zero_ignores_the_limit_only_with_a_watch_cache() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bad_selectors_are_refused_in_the_words_of_upstream() {
+async fn bad_selectors_are_refused_with_upstreams_message() {
     let server = five();
     let refuse = async |query: &str, message: &str| {
         check_refused(
@@ -212,7 +212,7 @@ async fn bad_selectors_are_refused_in_the_words_of_upstream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metadata_alone_and_tables_are_given_when_asked_for() {
+async fn metadata_alone_and_tables_are_served_on_request() {
     let server = five();
     let accept = |form: &str| format!("application/json;as={form};g=meta.k8s.io;v=v1");
     let ask = async |form: &str| {

@@ -34,7 +34,7 @@ async fn a_created_object_is_stamped_and_can_be_read_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_use_the_words_of_the_real_server() {
+async fn refusals_use_the_messages_of_the_real_server() {
     let server = ApiServer::start();
     server.create(&parse::<ConfigMap>(config_map("a"))).unwrap();
     let message = "configmaps \"a\" already exists";

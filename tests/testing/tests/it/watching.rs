@@ -161,7 +161,7 @@ async fn a_compacted_version_is_refused_in_the_stream_or_as_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn watch_options_are_validated_in_the_words_of_upstream() {
+async fn watch_options_are_validated_with_upstreams_messages() {
     let uri = format!("{CONFIG_MAPS}?watch=1&sendInitialEvents=true");
     let message = "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents \
                    requires setting resourceVersionMatch to NotOlderThan";
