@@ -4,6 +4,7 @@ mod builder;
 mod erased;
 mod error;
 mod lifecycle;
+mod options;
 mod pending;
 mod resync;
 mod status;
@@ -29,13 +30,14 @@ use crate::status::Board;
 use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex};
 
-pub use builder::{Namespaces, SharedInformerBuilder, TransformAny};
+pub use builder::SharedInformerBuilder;
 pub use erased::DynInformer;
 pub(crate) use erased::{CacheHope, HandlerHope, SyncState};
 pub use error::{
     AddHandlerError, BuildError, NeverShown, NotSynced, ShutdownTimeout, StartError, WaitError, WaitForError,
 };
 use lifecycle::Life;
+pub use options::{InformerOptions, Namespaces};
 pub use pending::PendingScopes;
 pub use status::{InformerStatus, StatusWatch};
 

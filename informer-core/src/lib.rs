@@ -18,6 +18,10 @@
 //! Data flows one way: a [`ListWatch`](source::ListWatch) source, a reflector, the [`delta`] queue, a committer that commits to
 //! the [`store`], and handlers. ARCHITECTURE.md in the repository has the map.
 
+// Links in the docs of the shared options must resolve both here and in `informers`.
+#[allow(unused_extern_crates, reason = "only rustdoc uses it")]
+extern crate self as informer_core;
+
 mod audit;
 pub mod client;
 mod committer;
@@ -43,14 +47,18 @@ mod sync;
 pub use audit::{AuditHandler, AuditOptions};
 #[doc(hidden)]
 pub use error::debug_error as __debug_error;
+/// Not part of the API: the options that the builders of informers and factories share.
+#[doc(hidden)]
+pub mod __options {
+    pub use crate::informer::{InformerOptions, Namespaces};
+}
 pub use handler::{
     AsyncEventHandler, Deleted, Event, EventHandler, Filtered, HandlerOptions, HandlerResync, Handlers,
     Origin, Overflow, UpdateCause,
 };
 pub use informer::{
-    AddHandlerError, BuildError, DynInformer, InformerStatus, Namespaces, NeverShown, NotSynced,
-    PendingScopes, SharedInformer, SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch,
-    TransformAny, WaitError, WaitForError,
+    AddHandlerError, BuildError, DynInformer, InformerStatus, NeverShown, NotSynced, PendingScopes,
+    SharedInformer, SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, WaitError, WaitForError,
 };
 pub use key::{ObjectKey, ParseKeyError};
 pub use object::{AnyObject, Object, Projected};

@@ -280,8 +280,8 @@ impl SharedInformerFactory {
         K: Object + DeserializeOwned,
         K::DynamicType: Clone,
     {
-        let builder = SharedInformer::builder_with(self.inner.client.clone(), dynamic_type);
-        self.inner.defaults.apply(builder, reach).build()
+        let Inner { client, defaults, .. } = &*self.inner;
+        defaults.builder(client, dynamic_type, reach).build()
     }
 }
 

@@ -318,11 +318,11 @@ pub use informer_core::{
     AddHandlerError, AnyObject, AsyncEventHandler, BackoffConfig, BufferMode, BuildError, Counts, Deleted,
     DynInformer, Event, EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState,
     HandlerStatus, Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError,
-    ListOptions, ListenerEnded, ManagedFields, Namespaces, NeverShown, NotSynced, Object, ObjectKey, Offload,
-    Origin, Overflow, ParseKeyError, ParseSelectorError, PendingScopes, Projected, ReflectorConfig,
-    Registration, Removal, ResourceVersion, Scope, ScopeStatus, Selector, SharedInformer,
-    SharedInformerBuilder, ShutdownTimeout, Snapshot, SourceError, StartError, State, StatusWatch,
-    TransformAny, UpdateCause, WaitError, WaitForError, WatchErrorHandler, WatchListVerdict,
+    ListOptions, ListenerEnded, ManagedFields, NeverShown, NotSynced, Object, ObjectKey, Offload, Origin,
+    Overflow, ParseKeyError, ParseSelectorError, PendingScopes, Projected, ReflectorConfig, Registration,
+    Removal, ResourceVersion, Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder,
+    ShutdownTimeout, Snapshot, SourceError, StartError, State, StatusWatch, UpdateCause, WaitError,
+    WaitForError, WatchErrorHandler, WatchListVerdict,
 };
 pub use informer_core::{
     AuditHandler, AuditMismatch, AuditOptions, AuditOutcome, AuditReport, AuditSkipped, AuditStatus,

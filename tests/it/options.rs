@@ -1,20 +1,20 @@
-//! Every option of the builders has its effect: set for one informer, for a factory, and for one kind of a
-//! factory.
+//! Every option of the builders takes effect: set for one informer, for a factory, and for one kind of a factory.
 //!
-//! The tables are compared with the builders' sources, so an option without a row fails the test.
+//! The table is compared with the builders' sources, so an option without a row fails the test.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use informer_core::delta::QueueOptions;
+use informer_core::source::KubeSourceOptions;
 use informer_core::{
     AnyObject, AuditOptions, HandlerOptions, IndexDefinition, InitialState, ManagedFields, Offload,
-    SharedInformer, SharedInformerBuilder,
+    ReflectorConfig, SharedInformer, SharedInformerBuilder,
 };
 use informer_testing::{ApiServer, Fault, Rule};
 use informers::{SharedInformerFactory, SharedInformerFactoryBuilder};
@@ -26,10 +26,11 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{Heard, LONG, item, item_in, keys, settled, value};
 
 type InformerBuilder = SharedInformerBuilder<ConfigMap>;
-type Edit<B> = Arc<dyn Fn(B) -> B + Send + Sync>;
+type Edit<B> = Box<dyn Fn(B) -> B + Send + Sync>;
+type FactoryBuilder = SharedInformerFactoryBuilder;
 type Effect = Box<dyn Fn(Made) -> BoxFuture<'static, bool>>;
 
-/// An informer that was made with or without an option, not started.
+/// An informer that was built with or without an option, not started.
 struct Made {
     server: ApiServer,
     informer: SharedInformer<ConfigMap>,
@@ -41,7 +42,7 @@ impl Made {
         self.informer.synced_within(LONG).await.unwrap();
     }
 
-    /// Starts it, and says whether it has failed after a time.
+    /// Starts the informer and returns whether it has failed after a time.
     async fn fails_within(&self, seconds: u64) -> bool {
         self.informer.start().unwrap();
         tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -73,99 +74,146 @@ impl Made {
         self.server.create(&item("large", &"x".repeat(5_000))).unwrap();
         self.fails_within(5).await
     }
+
+    async fn lists_one_by_one(self) -> bool {
+        self.synced().await;
+        let requests = self.server.requests();
+        let lists = requests.lists();
+        lists
+            .iter()
+            .all(|request| request.parameter("limit") == Some("1"))
+    }
+
+    async fn fails_when_the_server_hangs(self) -> bool {
+        self.server.faults().add(Rule::new(Fault::Hang));
+        self.fails_within(10).await
+    }
+
+    async fn keeps_managed_fields(self) -> bool {
+        self.synced().await;
+        let object = self.informer.indexer().get(&"default/a".parse().unwrap());
+        object.unwrap().metadata.managed_fields.is_some()
+    }
+
+    async fn resyncs(self) -> bool {
+        let heard = Heard::new();
+        heard.add_to(&self.informer);
+        self.synced().await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        heard.take().iter().any(|event| event.starts_with("resync"))
+    }
+
+    async fn names_its_handler(self) -> bool {
+        Heard::new().add_to(&self.informer);
+        self.informer.status().handlers[0].name == "of-the-builder"
+    }
+
+    async fn counts_errors(self) -> bool {
+        ERRORS.store(0, Ordering::Relaxed);
+        self.server.faults().add(Rule::new(Fault::Forbidden));
+        self.fails_within(5).await;
+        ERRORS.load(Ordering::Relaxed) > 0
+    }
+
+    fn is_audited(&self) -> bool {
+        self.informer.status().scopes[0].audit.is_some()
+    }
+
+    async fn runs_on_the_idle_runtime(self) -> bool {
+        let before = idle().metrics().num_alive_tasks();
+        self.informer.start().unwrap();
+        idle().metrics().num_alive_tasks() > before
+    }
+
+    async fn stops_with_the_token(self) -> bool {
+        TOKEN.lock().unwrap().cancel();
+        self.informer.is_stopped()
+    }
 }
 
-/// One option: how it is set, and how to see whether it was.
+/// One option: how it is set, and how its effect is observed.
 struct Row {
     name: &'static str,
-    /// What is set before it, with or without the option.
-    before: Edit<InformerBuilder>,
-    informer: Option<Edit<InformerBuilder>>,
-    factory: Option<Edit<SharedInformerFactoryBuilder>>,
+    informer: Arc<Steps<InformerBuilder>>,
+    /// `None` for options that need the kind.
+    factory: Option<Steps<FactoryBuilder>>,
     effect: Effect,
 }
 
-impl Row {
-    fn new<F>(name: &'static str, effect: impl Fn(Made) -> F + 'static) -> Self
-    where
-        F: Future<Output = bool> + Send + 'static,
-    {
-        Self {
-            name,
-            before: Arc::new(|builder| builder),
-            informer: None,
-            factory: None,
-            effect: Box::new(move |made| effect(made).boxed()),
+/// How an option is set on one builder.
+struct Steps<B> {
+    /// Set first, with or without the option under test.
+    before: Edit<B>,
+    option: Edit<B>,
+}
+
+impl<B> Steps<B> {
+    fn apply(&self, builder: B) -> B {
+        (self.option)((self.before)(builder))
+    }
+}
+
+/// The steps `builder.before(..).option(..)`, for either builder.
+macro_rules! steps {
+    ($option:ident($($argument:expr),*) $(after $before:ident($($given:expr),*))?) => {
+        Steps {
+            before: Box::new(|builder| builder$(.$before($($given),*))?),
+            option: Box::new(|builder| builder.$option($($argument),*)),
         }
-    }
+    };
+}
 
-    fn before(mut self, edit: impl Fn(InformerBuilder) -> InformerBuilder + Send + Sync + 'static) -> Self {
-        self.before = Arc::new(edit);
-        self
-    }
+/// A row of the table: the option, what is set before it, and a function that returns whether it took effect.
+macro_rules! row {
+    ($option:ident $arguments:tt $(after $before:ident $given:tt)? => $effect:expr) => {
+        Row {
+            factory: Some(steps!($option $arguments $(after $before $given)?)),
+            ..row!(informer only: $option $arguments $(after $before $given)? => $effect)
+        }
+    };
+    (informer only: $option:ident $arguments:tt $(after $before:ident $given:tt)? => $effect:expr) => {
+        Row {
+            name: stringify!($option),
+            informer: Arc::new(steps!($option $arguments $(after $before $given)?)),
+            factory: None,
+            effect: Box::new(|made: Made| ($effect)(made).boxed()),
+        }
+    };
+}
 
-    fn informer(mut self, edit: impl Fn(InformerBuilder) -> InformerBuilder + Send + Sync + 'static) -> Self {
-        self.informer = Some(Arc::new(edit));
-        self
-    }
-
-    fn factory(
-        mut self,
-        edit: impl Fn(SharedInformerFactoryBuilder) -> SharedInformerFactoryBuilder + Send + Sync + 'static,
-    ) -> Self {
-        self.factory = Some(Arc::new(edit));
-        self
-    }
-
-    /// The option has its effect wherever it can be set, and without it there is none. Returns what is wrong.
+impl Row {
+    /// Checks that the option takes effect wherever it can be set, and that the effect needs it.
     async fn check(&self) -> Vec<String> {
         let name = self.name;
         let mut wrong = Vec::new();
-        if self.by_informer(None).await {
+        if self.by_informer(|builder| (self.informer.before)(builder)).await {
             wrong.push(format!("{name}: the effect is the same without the option"));
         }
-        if let Some(edit) = &self.informer {
-            if !self.by_informer(Some(edit)).await {
-                wrong.push(format!("{name} of an informer has no effect"));
-            }
-            if !self.by_kind(edit).await {
-                wrong.push(format!("{name} of a kind has no effect"));
-            }
+        if !self.by_informer(|builder| self.informer.apply(builder)).await {
+            wrong.push(format!("{name} of an informer has no effect"));
         }
-        if let Some(edit) = &self.factory
-            && !self.by_factory(edit).await
+        let steps = self.informer.clone();
+        let of_a_kind = |builder: FactoryBuilder| builder.kind(move |kind| steps.apply(kind));
+        if !self.by_factory(of_a_kind).await {
+            wrong.push(format!("{name} of a kind has no effect"));
+        }
+        if let Some(steps) = &self.factory
+            && !self.by_factory(|builder| steps.apply(builder)).await
         {
             wrong.push(format!("{name} of a factory has no effect"));
         }
         wrong
     }
 
-    async fn by_informer(&self, edit: Option<&Edit<InformerBuilder>>) -> bool {
+    async fn by_informer(&self, edit: impl FnOnce(InformerBuilder) -> InformerBuilder) -> bool {
         let server = filled();
-        let builder = (self.before)(SharedInformer::builder(server.client()));
-        let builder = match edit {
-            Some(edit) => edit(builder),
-            None => builder,
-        };
-        let informer = builder.build().unwrap();
+        let informer = edit(SharedInformer::builder(server.client())).build().unwrap();
         self.effect_of(server, informer).await
     }
 
-    async fn by_kind(&self, edit: &Edit<InformerBuilder>) -> bool {
+    async fn by_factory(&self, edit: impl FnOnce(FactoryBuilder) -> FactoryBuilder) -> bool {
         let server = filled();
-        let (before, edit) = (self.before.clone(), edit.clone());
-        let factory = SharedInformerFactory::builder(server.client())
-            .kind::<ConfigMap>(move |kind| edit(before(kind)))
-            .build()
-            .unwrap();
-        self.effect_of(server, factory.informer_for()).await
-    }
-
-    async fn by_factory(&self, edit: &Edit<SharedInformerFactoryBuilder>) -> bool {
-        let server = filled();
-        let before = self.before.clone();
         let factory = edit(SharedInformerFactory::builder(server.client()))
-            .kind::<ConfigMap>(move |kind| before(kind))
             .build()
             .unwrap();
         self.effect_of(server, factory.informer_for()).await
@@ -205,100 +253,68 @@ fn emptied(object: &mut dyn AnyObject) {
     }
 }
 
-/// A runtime that runs nothing: what is spawned on it stays where it is.
+/// A runtime that never polls its tasks.
 fn idle() -> &'static Runtime {
     static IDLE: OnceLock<Runtime> = OnceLock::new();
     IDLE.get_or_init(|| tokio::runtime::Builder::new_current_thread().build().unwrap())
 }
 
-fn what_is_covered() -> Vec<Row> {
+/// Errors that the `on_watch_error` of the current row has received.
+static ERRORS: AtomicUsize = AtomicUsize::new(0);
+
+/// The token of the current row. Each informer gets a fresh one: a cancelled token stays cancelled.
+static TOKEN: LazyLock<Mutex<CancellationToken>> = LazyLock::new(Mutex::default);
+
+fn fresh_token() -> CancellationToken {
+    let mut token = TOKEN.lock().unwrap();
+    *token = CancellationToken::new();
+    token.clone()
+}
+
+fn by_list(mut config: ReflectorConfig) -> ReflectorConfig {
+    config.initial = InitialState::List;
+    config
+}
+
+fn small_objects(mut options: KubeSourceOptions) -> KubeSourceOptions {
+    options.max_object_bytes = 1_000;
+    options
+}
+
+#[rustfmt::skip]
+fn table() -> Vec<Row> {
     vec![
-        Row::new("all_namespaces", |made| made.sees(&["default/a", "web/b"]))
-            .before(|builder| builder.namespace("web"))
-            .informer(InformerBuilder::all_namespaces),
-        Row::new("namespace", |made| made.sees(&["web/b"]))
-            .informer(|builder| builder.namespace("web"))
-            .factory(|builder| builder.namespace("web")),
-        Row::new("namespaces", |made| made.sees(&["web/b"]))
-            .informer(|builder| builder.namespaces(["web", "db"]))
-            .factory(|builder| builder.namespaces(["web", "db"])),
-        Row::new("labels", |made| made.sees(&["default/a"])).informer(|builder| builder.labels("tier=front")),
-        Row::new("fields", |made| made.sees(&["default/a"]))
-            .informer(|builder| builder.fields("metadata.name=a")),
-        Row::new("tweak_list_options", |made| made.sees(&["default/a"]))
-            .informer(|builder| builder.tweak_list_options(|options| options.labels("tier")))
-            .factory(|builder| builder.tweak_list_options(|options| options.labels("tier"))),
+        row!(all_namespaces() after namespace("web") => |made: Made| made.sees(&["default/a", "web/b"])),
+        row!(namespace("web") => |made: Made| made.sees(&["web/b"])),
+        row!(namespaces(["web", "db"]) => |made: Made| made.sees(&["web/b"])),
+        row!(labels("tier=front") => |made: Made| made.sees(&["default/a"])),
+        row!(fields("metadata.name=a") => |made: Made| made.sees(&["default/a"])),
+        row!(tweak_list_options(|options| options.labels("tier")) => |made: Made| made.sees(&["default/a"])),
+        row!(page_size(1) after initial_state(InitialState::List) => Made::lists_one_by_one),
+        row!(initial_state(InitialState::List) => Made::lists),
+        row!(reflector(by_list) => Made::lists),
+        row!(answer_deadline(Duration::from_secs(2)) => Made::fails_when_the_server_hangs),
+        row!(max_object_bytes(1_000) => Made::refuses_large_objects),
+        row!(source_options(small_objects) => Made::refuses_large_objects),
+        row!(managed_fields(ManagedFields::Keep) => Made::keeps_managed_fields),
+        row!(queue(QueueOptions::default().batch(1)) => commits_each_change_alone),
+        row!(offload(Offload::Inline) => commits_on_this_thread),
+        row!(transform(|object| emptied(object)) => |made: Made| made.has_values("")),
+        row!(try_transform(|object| { emptied(object); Ok(()) }) => |made: Made| made.has_values("")),
+        row!(informer only: index(&BY_VALUE) => |made: Made| made.has_index("by-value")),
+        row!(informer only: label_index("tier") => |made: Made| made.has_index("tier")),
+        row!(resync(Duration::from_secs(1)) => Made::resyncs),
+        row!(handler_defaults(HandlerOptions::default().name("of-the-builder")) => Made::names_its_handler),
+        row!(on_watch_error(|_, _| { ERRORS.fetch_add(1, Ordering::Relaxed); }) => Made::counts_errors),
+        row!(audit(AuditOptions::default()) => |made: Made| async move { made.is_audited() }),
+        row!(no_audit() after audit(AuditOptions::default()) => |made: Made| async move { !made.is_audited() }),
+        row!(runtime(Handle::clone(idle().handle())) => Made::runs_on_the_idle_runtime),
+        row!(cancel_with(&fresh_token()) => Made::stops_with_the_token),
     ]
 }
 
-fn how_it_is_read() -> Vec<Row> {
-    let one_per_page = |made: Made| async move {
-        made.synced().await;
-        let requests = made.server.requests();
-        let lists = requests.lists();
-        lists
-            .iter()
-            .all(|request| request.parameter("limit") == Some("1"))
-    };
-    let quick = Duration::from_secs(2);
-    vec![
-        Row::new("page_size", one_per_page)
-            .before(|builder| builder.initial_state(InitialState::List))
-            .informer(|builder| builder.page_size(1))
-            .factory(|builder| builder.page_size(1)),
-        Row::new("initial_state", Made::lists)
-            .informer(|builder| builder.initial_state(InitialState::List))
-            .factory(|builder| builder.initial_state(InitialState::List)),
-        Row::new("reflector", Made::lists)
-            .informer(|builder| {
-                builder.reflector(|mut config| {
-                    config.initial = InitialState::List;
-                    config
-                })
-            })
-            .factory(|builder| {
-                builder.reflector(|mut config| {
-                    config.initial = InitialState::List;
-                    config
-                })
-            }),
-        Row::new("answer_deadline", |made| async move {
-            made.server.faults().add(Rule::new(Fault::Hang));
-            made.fails_within(10).await
-        })
-        .informer(move |builder| builder.answer_deadline(quick))
-        .factory(move |builder| builder.answer_deadline(quick)),
-        Row::new("max_object_bytes", Made::refuses_large_objects)
-            .informer(|builder| builder.max_object_bytes(1_000))
-            .factory(|builder| builder.max_object_bytes(1_000)),
-        Row::new("source_options", Made::refuses_large_objects).informer(|builder| {
-            builder.source_options(|mut options| {
-                options.max_object_bytes = 1_000;
-                options
-            })
-        }),
-        Row::new("managed_fields", |made| async move {
-            made.synced().await;
-            let object = made
-                .informer
-                .indexer()
-                .get(&"default/a".parse().unwrap())
-                .unwrap();
-            object.metadata.managed_fields.is_some()
-        })
-        .informer(|builder| builder.managed_fields(ManagedFields::Keep))
-        .factory(|builder| builder.managed_fields(ManagedFields::Keep)),
-        Row::new("queue", commits_each_change_alone)
-            .informer(|builder| builder.queue(QueueOptions::default().batch(1)))
-            .factory(|builder| builder.queue(QueueOptions::default().batch(1))),
-        Row::new("offload", commits_on_this_thread)
-            .informer(|builder| builder.offload(Offload::Inline))
-            .factory(|builder| builder.offload(Offload::Inline)),
-    ]
-}
-
-/// Three changes at once: whether the cache is published between them. An index function sees what was
-/// published.
+/// Makes three changes at once and returns whether the cache is published between them, as seen by an index
+/// function.
 async fn commits_each_change_alone(made: Made) -> bool {
     made.synced().await;
     let (seen, indexer) = (Arc::new(Mutex::new(BTreeSet::new())), made.informer.indexer());
@@ -318,7 +334,7 @@ async fn commits_each_change_alone(made: Made) -> bool {
     *seen == BTreeSet::from([2, 3, 4])
 }
 
-/// A list that is large enough to be committed elsewhere by default.
+/// Lists enough objects that the commit runs on another thread by default.
 async fn commits_on_this_thread(made: Made) -> bool {
     for number in 0..1_100 {
         made.server.create(&item(&format!("item-{number}"), "1")).unwrap();
@@ -337,118 +353,6 @@ async fn commits_on_this_thread(made: Made) -> bool {
     threads.len() >= 1_100 && threads.iter().all(|thread| *thread == here)
 }
 
-fn what_is_kept() -> Vec<Row> {
-    vec![
-        Row::new("transform", |made| made.has_values(""))
-            .informer(|builder| builder.transform(|object| object.data = None))
-            .factory(|builder| builder.transform(emptied)),
-        Row::new("try_transform", |made| made.has_values(""))
-            .informer(|builder| {
-                builder.try_transform(|object| {
-                    object.data = None;
-                    Ok(())
-                })
-            })
-            .factory(|builder| {
-                builder.try_transform(|object| {
-                    emptied(object);
-                    Ok(())
-                })
-            }),
-        Row::new("transform_any", |made| made.has_values("")).informer(|builder| {
-            builder.transform_any(Arc::new(|object| {
-                emptied(object);
-                Ok(())
-            }))
-        }),
-        Row::new("index", |made| made.has_index("by-value")).informer(|builder| builder.index(&BY_VALUE)),
-        Row::new("label_index", |made| made.has_index("tier"))
-            .informer(|builder| builder.label_index("tier")),
-    ]
-}
-
-fn what_is_done_about_it() -> Vec<Row> {
-    let errors = Arc::new(AtomicUsize::new(0));
-    let count = |errors: &Arc<AtomicUsize>| {
-        let errors = errors.clone();
-        move |_: &_, _: &_| {
-            errors.fetch_add(1, Ordering::Relaxed);
-        }
-    };
-    let (for_informer, for_factory) = (errors.clone(), errors.clone());
-    let token = Arc::new(Mutex::new(CancellationToken::new()));
-    // Each informer gets a fresh token: one that was cancelled stays so.
-    let fresh = |token: &Arc<Mutex<CancellationToken>>| {
-        let mut token = token.lock().unwrap();
-        *token = CancellationToken::new();
-        token.clone()
-    };
-    let (token_of_informer, token_of_factory) = (token.clone(), token.clone());
-    let second = Duration::from_secs(1);
-    vec![
-        Row::new("resync", |made| async move {
-            let heard = Heard::new();
-            heard.add_to(&made.informer);
-            made.synced().await;
-            tokio::time::sleep(Duration::from_secs(10)).await;
-            heard.take().iter().any(|event| event.starts_with("resync"))
-        })
-        .informer(move |builder| builder.resync(second))
-        .factory(move |builder| builder.resync(second)),
-        Row::new("handler_defaults", |made| async move {
-            Heard::new().add_to(&made.informer);
-            made.informer.status().handlers[0].name == "of-the-builder"
-        })
-        .informer(|builder| builder.handler_defaults(HandlerOptions::default().name("of-the-builder")))
-        .factory(|builder| builder.handler_defaults(HandlerOptions::default().name("of-the-builder"))),
-        Row::new("on_watch_error", move |made| {
-            let errors = errors.clone();
-            async move {
-                errors.store(0, Ordering::Relaxed);
-                made.server.faults().add(Rule::new(Fault::Forbidden));
-                made.fails_within(5).await;
-                errors.load(Ordering::Relaxed) > 0
-            }
-        })
-        .informer(move |builder| builder.on_watch_error(count(&for_informer)))
-        .factory(move |builder| builder.on_watch_error(count(&for_factory))),
-        Row::new("audit", |made| async move { is_audited(&made) })
-            .informer(|builder| builder.audit(AuditOptions::default()))
-            .factory(|builder| builder.audit(AuditOptions::default())),
-        Row::new("no_audit", |made| async move { !is_audited(&made) })
-            .before(|builder| builder.audit(AuditOptions::default()))
-            .informer(InformerBuilder::no_audit),
-        Row::new("runtime", |made| async move {
-            let before = idle().metrics().num_alive_tasks();
-            made.informer.start().unwrap();
-            idle().metrics().num_alive_tasks() > before
-        })
-        .informer(|builder| builder.runtime(Handle::clone(idle().handle())))
-        .factory(|builder| builder.runtime(Handle::clone(idle().handle()))),
-        Row::new("cancel_with", move |made| {
-            let token = token.lock().unwrap().clone();
-            async move {
-                token.cancel();
-                made.informer.is_stopped()
-            }
-        })
-        .informer(move |builder| builder.cancel_with(&fresh(&token_of_informer)))
-        .factory(move |builder| builder.cancel_with(&fresh(&token_of_factory))),
-    ]
-}
-
-fn is_audited(made: &Made) -> bool {
-    made.informer.status().scopes[0].audit.is_some()
-}
-
-fn table() -> Vec<Row> {
-    let mut rows = what_is_covered();
-    rows.extend(how_it_is_read());
-    rows.extend(what_is_kept());
-    rows.extend(what_is_done_about_it());
-    rows
-}
-
 #[tokio::test(start_paused = true)]
 async fn every_option_has_its_effect_wherever_it_is_set() {
     let mut wrong = Vec::new();
@@ -458,59 +362,39 @@ async fn every_option_has_its_effect_wherever_it_is_set() {
     assert_eq!(wrong, [""; 0]);
 }
 
-/// The methods of a builder that return the builder, in its source.
-fn options_in(source: &str, builder: &str) -> BTreeSet<String> {
-    let begin = source
-        .lines()
-        .position(|line| line.starts_with("impl") && line.ends_with(&format!("{builder} {{")))
-        .expect("the builder has an impl");
-    let lines: Vec<&str> = source
-        .lines()
-        .skip(begin)
-        .take_while(|line| *line != "}")
-        .collect();
-    let text = lines.join("\n");
-    text.split("\n    pub fn ")
+/// The names of the methods in a source file that return the builder.
+fn options_in(source: &str) -> BTreeSet<String> {
+    source
+        .split(" pub fn ")
         .skip(1)
         .filter(|method| method.split('{').next().unwrap_or_default().contains("-> Self"))
-        .map(|method| {
-            let end = method.find(['(', '<']).expect("a method has parameters");
-            method[..end].to_owned()
-        })
+        .map(|method| method[..method.find(['(', '<']).expect("a method has parameters")].to_owned())
+        .filter(|name| !name.starts_with("__"))
         .collect()
 }
 
 #[test]
 fn every_option_has_a_row() {
-    let names = |is_in: fn(&Row) -> bool, beside: &[&str]| -> BTreeSet<String> {
-        let rows = table().into_iter().filter(is_in).map(|row| row.name.to_owned());
-        rows.chain(beside.iter().map(|name| (*name).to_owned())).collect()
+    let shared = options_in(include_str!("../../informer-core/src/informer/options.rs"));
+    let informer = options_in(include_str!("../../informer-core/src/informer/builder.rs"));
+    let factory = options_in(include_str!("../../informers/src/factory/builder.rs"));
+    let names = |is_in: fn(&Row) -> bool| -> BTreeSet<String> {
+        let rows = table().into_iter().filter(is_in);
+        rows.map(|row| row.name.to_owned()).collect()
     };
-    assert_eq!(
-        names(|row| row.informer.is_some(), &[]),
-        options_in(
-            include_str!("../../informer-core/src/informer/builder.rs"),
-            "SharedInformerBuilder<K>"
-        )
-    );
-    // `kind` is how every option of an informer is set above; the limits of waits are in `factory_gives_up`.
-    let beside = [
-        "kind",
-        "kind_with",
+    assert_eq!(names(|row| row.factory.is_some()), shared);
+    assert_eq!(names(|row| row.factory.is_none()), informer);
+    // `kind` is how the rows set options of one kind; the limits of waits are tested in `factory_gives_up`.
+    let others = [
         "give_up_refused_after",
         "give_up_unreachable_after",
+        "kind",
+        "kind_with",
     ];
-    assert_eq!(
-        names(|row| row.factory.is_some(), &beside),
-        options_in(
-            include_str!("../../informers/src/factory/builder.rs"),
-            "SharedInformerFactoryBuilder"
-        )
-    );
+    assert_eq!(factory, others.map(str::to_owned).into());
 }
 
-/// What an edit leaves alone stays: selectors under `source_options`, page size and way of reading under
-/// `reflector`.
+/// `source_options` keeps the selectors, and `reflector` keeps the page size and the initial state.
 #[tokio::test(start_paused = true)]
 async fn an_edit_drops_nothing_that_was_set_before() {
     let server = filled();
@@ -540,10 +424,10 @@ async fn an_edit_drops_nothing_that_was_set_before() {
     let maps = factory.core().v1().config_maps().informer();
     factory.start();
     factory.wait_for_sync().await.unwrap();
-    assert_eq!(keys(&maps), ["default/a"], "the factory's selector holds");
+    assert_eq!(keys(&maps), ["default/a"], "the selector of the factory applies");
     let requests = server.requests();
     let lists = requests.lists();
-    assert_eq!(lists.len(), 1, "it is read by LIST");
+    assert_eq!(lists.len(), 1, "the initial state is read by LIST");
     let limits: Vec<_> = lists.iter().map(|request| request.parameter("limit")).collect();
     assert_eq!(limits, [Some("1")]);
     factory.shutdown().await;

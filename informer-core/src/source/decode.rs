@@ -20,8 +20,7 @@ use crate::sync::offload;
 
 /// Turns the bytes of one object into the object.
 ///
-/// [`JsonDecoder`] is the one in use unless [`KubeSourceOptions::decoder`](super::KubeSourceOptions::decoder) names
-/// another for a kind. A decoder that panics makes its object undecodable; it stops nothing else.
+/// [`JsonDecoder`] is the default; [`KubeSource::decoder`](super::KubeSource::decoder) sets another for a kind. A decoder that panics makes its object undecodable; it stops nothing else.
 pub trait Decode<K>: Send + Sync + 'static {
     /// Decodes one object.
     fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError>;

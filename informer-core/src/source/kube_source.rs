@@ -54,11 +54,13 @@ pub(super) struct BodySettings<K> {
     pub(super) list_idle_limit: Duration,
 }
 
-/// How a [`KubeSource`] asks and reads.
-pub struct KubeSourceOptions<K> {
+/// How a [`KubeSource`] sends requests and reads responses.
+#[derive(Clone, Debug)]
+pub struct KubeSourceOptions {
     /// Selectors and further parameters of every list and watch.
     pub list_options: ListOptions,
-    /// Whether objects keep their `metadata.managedFields`. Not looked at with a [`decoder`](Self::decoder) of your own.
+    /// Whether objects keep their `metadata.managedFields`. Ignored with a
+    /// [custom decoder](KubeSource::decoder).
     pub managed_fields: ManagedFields,
     /// The largest object, in bytes of its JSON, that is accepted. A larger one ends its list or watch with
     /// [`SourceError::TooLarge`]. Default: 16 MiB.
@@ -66,20 +68,18 @@ pub struct KubeSourceOptions<K> {
     /// The largest body of one list, or of one page of it, in bytes after decompression. A larger one fails
     /// with [`SourceError::ListTooLarge`]. Default: 16 GiB, which no cluster should reach.
     pub max_list_bytes: u64,
-    /// How long the server may take until it begins to answer, or has sent its error. An answer that comes
-    /// later is given up, and the next attempt waits twice as long, up to 10 minutes, until one succeeds.
+    /// How long the server may take until it begins to answer, or has sent its error. A later answer is
+    /// dropped, and the next attempt waits twice as long, up to 10 minutes, until one succeeds.
     /// Default: 30 s.
     pub answer_deadline: Duration,
-    /// How long a list may bring neither a whole object nor a kilobyte before it is given up. Default: 60 s.
+    /// How long a list may bring neither a whole object nor a kilobyte before it fails. Default: 60 s.
     /// A watch has no such limit here: it may be quiet for as long as nothing changes.
     pub list_idle_limit: Duration,
     /// Where objects are decoded.
     pub decode_on: DecodeOn,
-    /// What decodes objects. Default: a [`JsonDecoder`].
-    pub decoder: Option<Arc<dyn Decode<K>>>,
 }
 
-impl<K> Default for KubeSourceOptions<K> {
+impl Default for KubeSourceOptions {
     fn default() -> Self {
         Self {
             list_options: ListOptions::default(),
@@ -89,38 +89,7 @@ impl<K> Default for KubeSourceOptions<K> {
             answer_deadline: Duration::from_secs(30),
             list_idle_limit: Duration::from_secs(60),
             decode_on: DecodeOn::default(),
-            decoder: None,
         }
-    }
-}
-
-impl<K> Clone for KubeSourceOptions<K> {
-    fn clone(&self) -> Self {
-        Self {
-            list_options: self.list_options.clone(),
-            managed_fields: self.managed_fields,
-            max_object_bytes: self.max_object_bytes,
-            max_list_bytes: self.max_list_bytes,
-            answer_deadline: self.answer_deadline,
-            list_idle_limit: self.list_idle_limit,
-            decode_on: self.decode_on,
-            decoder: self.decoder.clone(),
-        }
-    }
-}
-
-impl<K> fmt::Debug for KubeSourceOptions<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KubeSourceOptions")
-            .field("list_options", &self.list_options)
-            .field("managed_fields", &self.managed_fields)
-            .field("max_object_bytes", &self.max_object_bytes)
-            .field("max_list_bytes", &self.max_list_bytes)
-            .field("answer_deadline", &self.answer_deadline)
-            .field("list_idle_limit", &self.list_idle_limit)
-            .field("decode_on", &self.decode_on)
-            .field("decoder", &self.decoder.as_ref().map(|_| "custom"))
-            .finish()
     }
 }
 
@@ -149,7 +118,7 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
     pub fn new(
         client: kube::Client,
         scope: Scope,
-        options: KubeSourceOptions<K>,
+        options: KubeSourceOptions,
     ) -> Result<Self, KubeSourceError>
     where
         K::DynamicType: Default,
@@ -162,7 +131,7 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
         client: kube::Client,
         dynamic_type: &K::DynamicType,
         scope: Scope,
-        options: KubeSourceOptions<K>,
+        options: KubeSourceOptions,
     ) -> Result<Self, KubeSourceError> {
         options.list_options.validate()?;
         let namespace = match &scope {
@@ -182,9 +151,6 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
             options: options.list_options,
         };
         let (plural, group) = (K::plural(dynamic_type), K::group(dynamic_type));
-        let decoder = options
-            .decoder
-            .unwrap_or_else(|| Arc::new(JsonDecoder::of::<K>(dynamic_type, options.managed_fields)));
         Ok(Self {
             client,
             endpoint,
@@ -192,7 +158,7 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
             scope,
             answer_deadline: options.answer_deadline,
             bodies: Arc::new(BodySettings {
-                decoder,
+                decoder: Arc::new(JsonDecoder::of::<K>(dynamic_type, options.managed_fields)),
                 decode_on: options.decode_on,
                 max_object_bytes: options.max_object_bytes,
                 max_list_bytes: options.max_list_bytes,
@@ -203,6 +169,16 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
 }
 
 impl<K> KubeSource<K> {
+    /// Decodes objects with a custom decoder. Default: a [`JsonDecoder`].
+    #[must_use]
+    pub fn decoder(mut self, decoder: Arc<dyn Decode<K>>) -> Self {
+        self.bodies = Arc::new(BodySettings {
+            decoder,
+            ..*self.bodies
+        });
+        self
+    }
+
     /// The deadline of one answer: the configured one, or the longer one that a reflector grants.
     fn answer_within(&self, granted: Option<Duration>) -> Duration {
         granted.map_or(self.answer_deadline, |granted| granted.max(self.answer_deadline))

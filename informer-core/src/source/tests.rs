@@ -52,14 +52,14 @@ fn pieces(text: &[u8], size: usize) -> Vec<Result<Vec<u8>, BoxError>> {
     text.chunks(size.max(1)).map(|piece| Ok(piece.to_vec())).collect()
 }
 
-fn inline() -> KubeSourceOptions<ConfigMap> {
+fn inline() -> KubeSourceOptions {
     KubeSourceOptions {
         decode_on: DecodeOn::Worker,
         ..KubeSourceOptions::default()
     }
 }
 
-fn source(client: kube::Client, options: KubeSourceOptions<ConfigMap>) -> KubeSource<ConfigMap> {
+fn source(client: kube::Client, options: KubeSourceOptions) -> KubeSource<ConfigMap> {
     KubeSource::new(client, Scope::All, options).unwrap()
 }
 

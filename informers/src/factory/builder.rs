@@ -4,23 +4,20 @@ use std::any::TypeId;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::delta::QueueOptions;
+use informer_core::__options::{InformerOptions, Namespaces};
+use informer_core::delta::Transform;
 use informer_core::registry::{Registry, WaitLimits};
-use informer_core::source::KubeSourceError;
-use informer_core::{
-    AnyObject, AuditOptions, BuildError, HandlerOptions, InitialState, ListOptions, ManagedFields,
-    Namespaces, Object, Offload, ReflectorConfig, Scope, SharedInformer, SharedInformerBuilder, SourceError,
-    TransformAny, WatchErrorHandler,
-};
+use informer_core::{AnyObject, Object, SharedInformer, SharedInformerBuilder};
 use kube::core::ClusterResourceScope;
 use serde::de::DeserializeOwned;
-use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
 
 use super::error::check_resource;
 use super::{FactoryBuildError, Inner, SharedInformerFactory, resource_of};
 
-/// Chooses what a factory's informers do. Made by [`SharedInformerFactory::builder`].
+/// Configures the informers of a factory. Created by [`SharedInformerFactory::builder`].
+///
+/// An option set here applies to every kind; [`kind`](Self::kind) overrides it for one. Apart from `kind` and the limits of
+/// [`wait_for_sync`](SharedInformerFactory::wait_for_sync), the options are those of a single informer.
 ///
 /// ```no_run
 /// # fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -40,32 +37,19 @@ use super::{FactoryBuildError, Inner, SharedInformerFactory, resource_of};
 #[must_use = "nothing happens before `build`"]
 pub struct SharedInformerFactoryBuilder {
     client: kube::Client,
-    defaults: Defaults,
+    options: InformerOptions,
+    transform: Option<Transform<dyn AnyObject>>,
     limits: WaitLimits,
     kinds: Vec<Prepare>,
 }
 
-/// Makes the informer of one kind with options of its own, and keeps it for when it is asked for.
+/// Builds the informer of one kind with its options and registers it for when it is requested.
 type Prepare = Box<dyn FnOnce(&kube::Client, &Defaults, &Registry) -> Result<(), FactoryBuildError> + Send>;
 
-/// What every informer of a factory begins with.
-#[derive(Clone)]
+/// The options that every informer of a factory starts with.
 pub(super) struct Defaults {
-    namespaces: Namespaces,
-    list_options: ListOptions,
-    resync: Option<Duration>,
-    reflector: ReflectorConfig,
-    queue: QueueOptions,
-    transform: Option<TransformAny>,
-    handlers: HandlerOptions,
-    managed_fields: ManagedFields,
-    max_object_bytes: Option<usize>,
-    answer_deadline: Option<Duration>,
-    on_watch_error: Option<WatchErrorHandler>,
-    audit: Option<AuditOptions>,
-    runtime: Option<Handle>,
-    token: CancellationToken,
-    offload: Offload,
+    options: InformerOptions,
+    transform: Option<Transform<dyn AnyObject>>,
 }
 
 /// Which namespaces an informer is for.
@@ -81,161 +65,14 @@ impl SharedInformerFactoryBuilder {
     pub(super) fn new(client: kube::Client) -> Self {
         Self {
             client,
-            defaults: Defaults {
-                namespaces: Namespaces::All,
-                list_options: ListOptions::default(),
-                resync: None,
-                reflector: ReflectorConfig::default(),
-                queue: QueueOptions::default(),
-                transform: None,
-                handlers: HandlerOptions::default(),
-                managed_fields: ManagedFields::default(),
-                max_object_bytes: None,
-                answer_deadline: None,
-                on_watch_error: None,
-                audit: None,
-                runtime: None,
-                token: CancellationToken::new(),
-                offload: Offload::default(),
-            },
+            options: InformerOptions::default(),
+            transform: None,
             limits: WaitLimits::default(),
             kinds: Vec::new(),
         }
     }
 
-    /// Covers one namespace. Default: all. Cluster-scoped kinds are not affected.
-    pub fn namespace(self, namespace: impl Into<String>) -> Self {
-        self.namespaces([namespace])
-    }
-
-    /// Covers several namespaces: each kind has one informer and one cache, with one list and one watch per namespace.
-    /// Cluster-scoped kinds are not affected.
-    pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
-        self.defaults.namespaces = Namespaces::These(namespaces.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Changes the options of every list and watch of every kind: selectors, further parameters.
-    pub fn tweak_list_options(mut self, tweak: impl FnOnce(ListOptions) -> ListOptions) -> Self {
-        self.defaults.list_options = tweak(self.defaults.list_options);
-        self
-    }
-
-    /// Tells every object again, changed or not, this often. Default: never. See [`SharedInformerBuilder::resync`].
-    pub fn resync(mut self, period: Duration) -> Self {
-        self.defaults.resync = Some(period);
-        self
-    }
-
-    /// How many objects a page of a LIST holds.
-    pub fn page_size(mut self, objects: u32) -> Self {
-        self.defaults.reflector.page_size = Some(objects);
-        self
-    }
-
-    /// How the whole state is read.
-    pub fn initial_state(mut self, initial: InitialState) -> Self {
-        self.defaults.reflector.initial = initial;
-        self
-    }
-
-    /// Changes how reflectors ask, wait and give up. `edit` receives the current settings; see
-    /// [`SharedInformerBuilder::reflector`].
-    pub fn reflector(mut self, edit: impl FnOnce(ReflectorConfig) -> ReflectorConfig) -> Self {
-        self.defaults.reflector = edit(self.defaults.reflector);
-        self
-    }
-
-    /// How large the queue between a reflector and its store may get.
-    pub fn queue(mut self, options: QueueOptions) -> Self {
-        self.defaults.queue = options;
-        self
-    }
-
-    /// Changes each object of every kind once, before anyone sees it. A kind with a transform of its own has that instead.
-    ///
-    /// ```no_run
-    /// # fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
-    /// use informers::{AnyObject, SharedInformerFactory};
-    ///
-    /// let factory = SharedInformerFactory::builder(client)
-    ///     .transform(|object: &mut dyn AnyObject| object.metadata_mut().annotations = None)
-    ///     .build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn transform(self, transform: impl Fn(&mut dyn AnyObject) + Send + Sync + 'static) -> Self {
-        self.try_transform(move |object| {
-            transform(object);
-            Ok(())
-        })
-    }
-
-    /// Like [`transform`](Self::transform), for a transform that can fail.
-    pub fn try_transform(
-        mut self,
-        transform: impl Fn(&mut dyn AnyObject) -> Result<(), String> + Send + Sync + 'static,
-    ) -> Self {
-        self.defaults.transform = Some(Arc::new(transform));
-        self
-    }
-
-    /// What handlers and streams that bring no options of their own get: buffer, overflow, resync.
-    pub fn handler_defaults(mut self, options: HandlerOptions) -> Self {
-        self.defaults.handlers = options;
-        self
-    }
-
-    /// Whether objects keep their `managedFields`. Default: they are dropped while decoding.
-    pub fn managed_fields(mut self, managed_fields: ManagedFields) -> Self {
-        self.defaults.managed_fields = managed_fields;
-        self
-    }
-
-    /// The largest object accepted, in bytes on the wire. Default 16 MiB.
-    pub fn max_object_bytes(mut self, bytes: usize) -> Self {
-        self.defaults.max_object_bytes = Some(bytes);
-        self
-    }
-
-    /// How long the server may take until it begins to answer a request. Default 30 s. See
-    /// [`SharedInformerBuilder::answer_deadline`].
-    pub fn answer_deadline(mut self, time: Duration) -> Self {
-        self.defaults.answer_deadline = Some(time);
-        self
-    }
-
-    /// Called with every failed list or watch. Informers retry in any case.
-    pub fn on_watch_error(mut self, handler: impl Fn(&Scope, &SourceError) + Send + Sync + 'static) -> Self {
-        self.defaults.on_watch_error = Some(Arc::new(handler));
-        self
-    }
-
-    /// Lets every informer compare its cache with the server every so often, and heal it if it is wrong: see [`AuditOptions`], also
-    /// for the cost. Default: never. A kind can have options of its own, or
-    /// [none](SharedInformerBuilder::no_audit).
-    pub fn audit(mut self, options: AuditOptions) -> Self {
-        self.defaults.audit = Some(options);
-        self
-    }
-
-    /// Where the tasks run. Default: the runtime in which `start` is called.
-    pub fn runtime(mut self, runtime: Handle) -> Self {
-        self.defaults.runtime = Some(runtime);
-        self
-    }
-
-    /// Stops every informer when this token, or one it comes from, is cancelled.
-    pub fn cancel_with(mut self, token: &CancellationToken) -> Self {
-        self.defaults.token = token.child_token();
-        self
-    }
-
-    /// Where long work is done: see [`SharedInformerBuilder::offload`].
-    pub fn offload(mut self, offload: Offload) -> Self {
-        self.defaults.offload = offload;
-        self
-    }
+    informer_core::__shared_options!(dyn AnyObject);
 
     /// How long an informer may fail in a way that no waiting heals (401, 403, 404, 400, 422, certificates)
     /// before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 10 s. See
@@ -286,8 +123,8 @@ impl SharedInformerFactoryBuilder {
                 "" => resource.resource.clone(),
                 group => format!("{}.{group}", resource.resource),
             };
-            let builder = SharedInformer::<K>::builder_with(client.clone(), dynamic_type);
-            let informer = options(defaults.apply(builder, Reach::Configured))
+            let builder = defaults.builder::<K>(client, dynamic_type, Reach::Configured);
+            let informer = options(builder)
                 .build()
                 .map_err(|error| FactoryBuildError::Kind {
                     resource: name.clone(),
@@ -305,15 +142,19 @@ impl SharedInformerFactoryBuilder {
     /// # Errors
     /// The first option that cannot be used: an empty namespace, a broken selector, a page size of zero.
     pub fn build(self) -> Result<SharedInformerFactory, FactoryBuildError> {
-        self.defaults.validate().map_err(FactoryBuildError::Defaults)?;
+        self.options.validate().map_err(FactoryBuildError::Defaults)?;
+        let defaults = Defaults {
+            options: self.options,
+            transform: self.transform,
+        };
         let registry = Registry::new();
         for prepare in self.kinds {
-            prepare(&self.client, &self.defaults, &registry)?;
+            prepare(&self.client, &defaults, &registry)?;
         }
         Ok(SharedInformerFactory {
             inner: Arc::new(Inner {
                 client: self.client,
-                defaults: self.defaults,
+                defaults,
                 limits: self.limits,
                 registry,
             }),
@@ -322,84 +163,31 @@ impl SharedInformerFactoryBuilder {
 }
 
 impl Defaults {
-    fn validate(&self) -> Result<(), BuildError> {
-        self.namespaces.validate()?;
-        self.list_options.validate().map_err(KubeSourceError::from)?;
-        match self.reflector.page_size {
-            Some(0) => Err(BuildError::ZeroPageSize),
-            _ => Ok(()),
-        }
-    }
-
-    /// Gives an informer what the factory has for every kind.
-    pub(super) fn apply<K: Object>(
+    /// Returns a builder for the informer of one kind, with the options of the factory.
+    pub(super) fn builder<K>(
         &self,
-        builder: SharedInformerBuilder<K>,
+        client: &kube::Client,
+        dynamic_type: K::DynamicType,
         reach: Reach,
-    ) -> SharedInformerBuilder<K> {
-        let is_cluster_scoped =
-            reach == Reach::Cluster || TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
-        // Every field is named, so that a new option cannot be forgotten here.
-        let Self {
-            namespaces,
-            list_options,
-            resync,
-            reflector,
-            queue,
-            transform,
-            handlers,
-            managed_fields,
-            max_object_bytes,
-            answer_deadline,
-            on_watch_error,
-            audit,
-            runtime,
-            token,
-            offload,
-        } = self;
-        let mut builder = builder
-            .tweak_list_options(|_| list_options.clone())
-            .reflector(|_| reflector.clone())
-            .queue(*queue)
-            .handler_defaults(handlers.clone())
-            .managed_fields(*managed_fields)
-            .cancel_with(token)
-            .offload(*offload);
-        if let Namespaces::These(namespaces) = namespaces
-            && !is_cluster_scoped
-        {
-            builder = builder.namespaces(namespaces);
+    ) -> SharedInformerBuilder<K>
+    where
+        K: Object + DeserializeOwned,
+        K::DynamicType: Clone,
+    {
+        let mut options = self.options.clone();
+        if reach == Reach::Cluster || TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
+            options.namespaces = Namespaces::All;
         }
-        if let Some(period) = resync {
-            builder = builder.resync(*period);
-        }
-        if let Some(transform) = transform {
-            builder = builder.transform_any(transform.clone());
-        }
-        if let Some(bytes) = max_object_bytes {
-            builder = builder.max_object_bytes(*bytes);
-        }
-        if let Some(time) = answer_deadline {
-            builder = builder.answer_deadline(*time);
-        }
-        if let Some(handler) = on_watch_error.clone() {
-            builder = builder.on_watch_error(move |scope, error| handler(scope, error));
-        }
-        if let Some(options) = audit {
-            builder = builder.audit(options.clone());
-        }
-        if let Some(runtime) = runtime {
-            builder = builder.runtime(runtime.clone());
-        }
-        builder
+        SharedInformer::builder_with(client.clone(), dynamic_type)
+            .__with_options(options, self.transform.clone())
     }
 }
 
 impl std::fmt::Debug for SharedInformerFactoryBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SharedInformerFactoryBuilder")
-            .field("namespaces", &self.defaults.namespaces)
-            .field("list_options", &self.defaults.list_options)
+            .field("namespaces", &self.options.namespaces)
+            .field("list_options", &self.options.source.list_options)
             .field("kinds", &self.kinds.len())
             .finish_non_exhaustive()
     }

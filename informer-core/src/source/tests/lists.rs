@@ -265,14 +265,10 @@ async fn much_is_decoded_on_the_blocking_pool_in_order_however_small_the_pieces_
         let copy = text.clone();
         let options = KubeSourceOptions {
             decode_on,
-            decoder: Some(Arc::clone(&decoder) as _),
             ..KubeSourceOptions::default()
         };
-        let told = tell_list(&source(
-            client(move |_| Response::new(body(pieces(copy.as_bytes(), size)))),
-            options,
-        ))
-        .await;
+        let client = client(move |_| Response::new(body(pieces(copy.as_bytes(), size))));
+        let told = tell_list(&source(client, options).decoder(Arc::clone(&decoder) as _)).await;
         let expected: Vec<String> = (0..500).map(|n| format!("item n{n}")).collect();
         assert_eq!(told[1..], expected);
         let threads = decoder.0.lock().unwrap();

@@ -43,9 +43,9 @@ const WATCH: &str = "watch=true&allowWatchBookmarks=true&timeoutSeconds=300&reso
 
 #[tokio::test]
 async fn all_namespaces_and_one_have_their_paths() {
-    let options = KubeSourceOptions::<Pod>::default;
+    let options = KubeSourceOptions::default;
     let [list, watch] = requests_of(Layered::Plain, |client| {
-        KubeSource::new(client, Scope::All, options()).unwrap()
+        KubeSource::<Pod>::new(client, Scope::All, options()).unwrap()
     })
     .await
     .try_into()
@@ -58,7 +58,7 @@ async fn all_namespaces_and_one_have_their_paths() {
 
     let scope = Scope::of(Some("web"));
     let requests = requests_of(Layered::Plain, |client| {
-        KubeSource::new(client, scope, options()).unwrap()
+        KubeSource::<Pod>::new(client, scope, options()).unwrap()
     })
     .await;
     assert_eq!(requests[0][0], "/api/v1/namespaces/web/pods");
@@ -125,11 +125,11 @@ async fn dynamic_kinds_bring_their_own_path_and_name() {
 #[tokio::test]
 async fn options_and_namespaces_are_checked_when_the_source_is_made() {
     let make = |scope, list_options| {
-        let options = KubeSourceOptions::<Pod> {
+        let options = KubeSourceOptions {
             list_options,
             ..KubeSourceOptions::default()
         };
-        KubeSource::new(client(|_| Response::new(body([]))), scope, options).map(drop)
+        KubeSource::<Pod>::new(client(|_| Response::new(body([]))), scope, options).map(drop)
     };
     for namespace in ["", "A", "a/b", "-a", "a-", "a?b", &"a".repeat(64)] {
         let error = make(Scope::of(Some(namespace)), ListOptions::default()).unwrap_err();

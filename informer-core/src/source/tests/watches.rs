@@ -123,11 +123,10 @@ async fn events_that_are_available_at_once_are_gathered_and_decoded_elsewhere() 
     let decoder = Arc::new(Here(std::thread::current().id(), Mutex::default(), json));
     let options = KubeSourceOptions {
         decode_on: DecodeOn::BlockingPool { threshold: 1_000 },
-        decoder: Some(Arc::clone(&decoder) as _),
         ..KubeSourceOptions::default()
     };
     let answer = move |_| Response::new(body(pieces(text.as_bytes(), 100)));
-    let told = tell_watch(&source(client(answer), options)).await;
+    let told = tell_watch(&source(client(answer), options).decoder(Arc::clone(&decoder) as _)).await;
     let expected: Vec<String> = (0..500).map(|n| format!("added n{n}")).collect();
     assert_eq!(told, expected);
     let here = *decoder.1.lock().unwrap();
