@@ -1,101 +1,114 @@
-//! `cargo xtask ci`: everything CI runs, in order, up to the first failure.
+//! `cargo xtask ci`: runs the checks of CI, side by side where they do not disturb each other.
+//!
+//! Each step runs as a child process, `cargo xtask ci <step>`, with its output in a file. The output is printed as one
+//! block when the step ends. A failed step does not stop the others; the summary at the end lists every step.
 
+mod child;
+mod schedule;
 mod steps;
-
-use std::time::{Duration, Instant};
+mod summary;
 
 use crate::Result;
 
 /// Which steps to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Selection {
-    /// All of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Selection<'a> {
+    /// All steps.
     Everything,
-    /// Those for the everyday loop.
+    /// The steps of the everyday loop.
     Quick,
+    /// The named steps.
+    Named(&'a [&'a str]),
 }
 
-/// One thing CI checks.
+/// One check of CI.
 struct Step {
     name: &'static str,
     pace: Pace,
+    place: Place,
     run: fn() -> Result<Passed>,
 }
 
 /// When a step runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
     Always,
     NotIfQuick,
 }
 
-/// How a step that did not fail went. A step that was skipped is never told as one that passed.
+/// Where a step works, which decides what may run beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Builds in the target folder of the workspace. Cargo locks that folder, so one such step runs at a time.
+    Workspace,
+    /// Builds in a folder of its own, builds nothing, or builds little and then runs for long. Where it does use the
+    /// workspace's folder, it waits for cargo's lock.
+    Elsewhere,
+    /// Measures time or depends on it: nothing else runs meanwhile.
+    Alone,
+}
+
+/// The result of a step that did not fail. A skipped step is reported as such, never as passed.
+#[derive(Debug, PartialEq, Eq)]
 enum Passed {
     Ran,
-    /// It ran, and there is something to say about it.
+    /// It ran, and the summary shows this note.
     RanWith(String),
     Skipped(String),
 }
 
-/// A line of the summary.
-struct Line {
-    name: &'static str,
-    result: &'static str,
-    time: Option<Duration>,
-    note: String,
-}
-
-pub(crate) fn run(selection: Selection) -> Result<()> {
-    let mut summary = Vec::new();
-    let mut failure = None;
-    for step in steps::ALL {
-        let line = |result, time, note| Line {
-            name: step.name,
-            result,
-            time,
-            note,
-        };
-        if failure.is_some() {
-            summary.push(line("not run", None, String::new()));
-        } else if selection == Selection::Quick && step.pace == Pace::NotIfQuick {
-            summary.push(line("skipped", None, "--quick".to_owned()));
-        } else {
-            println!("\n=== {} ===", step.name);
-            let start = Instant::now();
-            let result = (step.run)();
-            let time = Some(start.elapsed());
-            summary.push(match &result {
-                Ok(Passed::Ran) => line("passed", time, String::new()),
-                Ok(Passed::RanWith(note)) => line("passed", time, note.clone()),
-                Ok(Passed::Skipped(reason)) => line("skipped", None, reason.clone()),
-                Err(error) => line("FAILED", time, error.to_string()),
-            });
-            failure = result.err().map(|error| (step.name, error));
+/// Runs the selected steps. A single named step runs in this process, with its output on the terminal.
+pub(crate) fn run(selection: Selection<'_>) -> Result<()> {
+    match selection {
+        Selection::Everything => schedule::run(steps::ALL.iter().collect()),
+        Selection::Quick => {
+            let quick = steps::ALL.iter().filter(|step| step.pace == Pace::Always);
+            schedule::run(quick.collect())
+        }
+        Selection::Named([name]) => child::run(find(name)?),
+        Selection::Named(names) => {
+            let named = names.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
+            schedule::run(named)
         }
     }
-    print_summary(&summary);
-    match failure {
-        None => Ok(()),
-        Some((name, error)) => Err(format!("step `{name}`: {error}").into()),
-    }
 }
 
-fn print_summary(lines: &[Line]) {
-    println!("\n=== summary ===");
-    for Line {
-        name,
-        result,
-        time,
-        note,
-    } in lines
-    {
-        let time = time
-            .map(|time| format!("{:.1} s", time.as_secs_f64()))
-            .unwrap_or_default();
-        let first = note.lines().next().unwrap_or_default();
-        println!(
-            "{}",
-            format!("{name:<12} {result:<8} {time:>8}  {first}").trim_end()
+fn find(name: &str) -> Result<&'static Step> {
+    let step = steps::ALL.iter().find(|step| step.name == name);
+    step.ok_or_else(|| {
+        let names: Vec<&str> = steps::ALL.iter().map(|step| step.name).collect();
+        format!("unknown step `{name}`; the steps are {}", names.join(", ")).into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::workspace;
+
+    #[test]
+    fn the_workflow_of_github_runs_every_step_once() {
+        let path = workspace::root().join(".github/workflows/ci.yml");
+        let workflow = std::fs::read_to_string(path).unwrap();
+        let listed: Vec<&str> = workflow
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("- steps: "))
+            .flat_map(str::split_whitespace)
+            .collect();
+        let unique: BTreeSet<&str> = listed.iter().copied().collect();
+        let all: BTreeSet<&str> = steps::ALL.iter().map(|step| step.name).collect();
+        assert_eq!(unique, all, "correct the matrix in .github/workflows/ci.yml");
+        assert_eq!(listed.len(), all.len(), "a step is listed twice");
+    }
+
+    #[test]
+    fn an_unknown_step_is_an_error_that_lists_the_steps() {
+        let error = run(Selection::Named(&["tests"])).unwrap_err().to_string();
+        assert!(
+            error.starts_with("unknown step `tests`; the steps are fmt, tidy"),
+            "{error}"
         );
     }
 }

@@ -34,8 +34,9 @@ tasks:
   apiserver up        start a real kube-apiserver that stays, print the path of its kubeconfig (--watch-list off, --port N)
   apiserver down      end it; `kubeconfig` prints the path again, `build` only finds or builds the programs
   bloat               fail if the typed layer has grown too large; time what it costs a small program to compile
-  ci                  everything CI runs, in order, up to the first failure
+  ci                  everything CI runs, side by side, with a summary at the end
   ci --quick          the part of it for the everyday loop: fmt, tidy, codegen, clippy, test
+  ci <step ..>        the named steps
   codegen             write what is generated from the sources of k8s-openapi: the table of kinds and the typed layer
   codegen --check     fail if that would change anything, and say where
   crd <arguments>     `informer-gen crd`: informers of custom resources, such as `-f crds --out src/generated`; `--help` tells all
@@ -77,6 +78,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["bloat"] => bloat::run(),
         ["ci"] => ci::run(ci::Selection::Everything),
         ["ci", "--quick"] => ci::run(ci::Selection::Quick),
+        ["ci", steps @ ..] => ci::run(ci::Selection::Named(steps)),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
         ["crd", "--proof"] => crd::proof(crd::SHARED).map(|_| ()),

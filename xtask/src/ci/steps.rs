@@ -4,114 +4,46 @@ use std::process::Command;
 
 use informer_gen::inventory::{NEWEST, OLDEST, Release};
 
-use super::{Pace, Passed, Step};
+use super::Pace::{Always, NotIfQuick};
+use super::Place::{Alone, Elsewhere, Workspace};
+use super::{Pace, Passed, Place, Step};
 use crate::process::{run, run_and_read, works};
 use crate::workspace::{self, cargo, with_oldest};
 use crate::{Result, bloat, codegen, crd, e2e, every_kind, libtest, mutants, sim, tidy};
 
-/// In the order they run: what is cheap and fails often comes first.
+/// In the order they start: what is cheap and fails often comes first, long steps before short ones. `.github` lists the
+/// same names.
 pub(super) const ALL: &[Step] = &[
-    Step {
-        name: "fmt",
-        pace: Pace::Always,
-        run: fmt,
-    },
-    Step {
-        name: "tidy",
-        pace: Pace::Always,
-        run: check_tidy,
-    },
-    Step {
-        name: "codegen",
-        pace: Pace::Always,
-        run: check_codegen,
-    },
-    Step {
-        name: "clippy",
-        pace: Pace::Always,
-        run: clippy,
-    },
-    Step {
-        name: "test",
-        pace: Pace::Always,
-        run: test,
-    },
-    Step {
-        name: "crds",
-        pace: Pace::NotIfQuick,
-        run: definitions,
-    },
-    Step {
-        name: "docs",
-        pace: Pace::NotIfQuick,
-        run: docs,
-    },
-    Step {
-        name: "quickstart",
-        pace: Pace::NotIfQuick,
-        run: quickstart,
-    },
-    Step {
-        name: "features",
-        pace: Pace::NotIfQuick,
-        run: features,
-    },
-    Step {
-        name: "kubernetes",
-        pace: Pace::NotIfQuick,
-        run: oldest_kubernetes,
-    },
-    Step {
-        name: "bloat",
-        pace: Pace::NotIfQuick,
-        run: check_bloat,
-    },
-    Step {
-        name: "releases",
-        pace: Pace::NotIfQuick,
-        run: releases_between,
-    },
-    Step {
-        name: "models",
-        pace: Pace::NotIfQuick,
-        run: models,
-    },
-    Step {
-        name: "mutants",
-        pace: Pace::NotIfQuick,
-        run: check_mutants,
-    },
-    Step {
-        name: "simulation",
-        pace: Pace::NotIfQuick,
-        run: simulation,
-    },
-    Step {
-        name: "e2e",
-        pace: Pace::NotIfQuick,
-        run: end_to_end,
-    },
-    Step {
-        name: "fuzz",
-        pace: Pace::NotIfQuick,
-        run: fuzz,
-    },
-    Step {
-        name: "msrv",
-        pace: Pace::NotIfQuick,
-        run: msrv,
-    },
-    Step {
-        name: "deny",
-        pace: Pace::NotIfQuick,
-        run: deny,
-    },
-    Step {
-        name: "machete",
-        pace: Pace::NotIfQuick,
-        run: machete,
-    },
+    step("fmt", Always, Elsewhere, fmt),
+    step("tidy", Always, Elsewhere, check_tidy),
+    step("codegen", Always, Elsewhere, check_codegen),
+    step("deny", NotIfQuick, Elsewhere, deny),
+    step("machete", NotIfQuick, Elsewhere, machete),
+    step("clippy", Always, Workspace, clippy),
+    step("test", Always, Workspace, test),
+    step("kubernetes", NotIfQuick, Elsewhere, oldest_kubernetes),
+    step("releases", NotIfQuick, Elsewhere, releases_between),
+    step("msrv", NotIfQuick, Elsewhere, msrv),
+    step("crds", NotIfQuick, Workspace, definitions),
+    step("docs", NotIfQuick, Workspace, docs),
+    step("quickstart", NotIfQuick, Workspace, quickstart),
+    step("features", NotIfQuick, Workspace, features),
+    step("mutants", NotIfQuick, Elsewhere, check_mutants),
+    step("models", NotIfQuick, Elsewhere, models),
+    step("simulation", NotIfQuick, Elsewhere, simulation),
+    step("fuzz", NotIfQuick, Elsewhere, fuzz),
+    step("bloat", NotIfQuick, Alone, check_bloat),
+    step("e2e", NotIfQuick, Alone, end_to_end),
 ];
+
+const fn step(name: &'static str, pace: Pace, place: Place, run: fn() -> Result<Passed>) -> Step {
+    Step {
+        name,
+        pace,
+        place,
+        run,
+    }
+}
 
 fn fmt() -> Result<Passed> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
