@@ -1,13 +1,10 @@
 //! `cargo xtask tidy`: the rules of this workspace that no compiler checks.
 
-mod hygiene;
-mod lexed;
+mod evidence;
+mod files;
 mod links;
-mod longest;
 mod manifests;
-mod parity;
 mod ranks;
-mod reliability;
 mod tree;
 
 use std::fmt;
@@ -15,6 +12,9 @@ use std::path::PathBuf;
 
 use self::tree::Tree;
 use crate::{Result, workspace};
+
+/// How many of the longest files are listed.
+const SHOWN: usize = 10;
 
 /// One broken rule, at one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,16 +35,16 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Prints the longest files and functions, for the eye, then every broken rule; fails if there is one.
+/// Prints the longest files, then every broken rule; fails if one is broken.
 pub(crate) fn run() -> Result<()> {
     let tree = Tree::read(workspace::root())?;
-    longest::print(&tree);
+    print_longest(&tree);
+    files::report_long_lines(&tree);
 
-    let mut problems = hygiene::check(&tree);
+    let mut problems = files::check(&tree);
     problems.extend(links::check(&tree));
     problems.extend(ranks::check(&tree));
-    problems.extend(parity::check(&tree));
-    problems.extend(reliability::check(&tree));
+    problems.extend(evidence::check(&tree));
     problems.extend(manifests::check(&tree, &workspace::metadata(&["--no-deps"])?));
     problems.sort();
     problems.dedup();
@@ -52,8 +52,21 @@ pub(crate) fn run() -> Result<()> {
         println!("{problem}");
     }
     if problems.is_empty() {
-        println!("tidy: {} files, nothing to say", tree.files.len());
+        println!("tidy: {} files, no problems", tree.files.len());
         return Ok(());
     }
     Err(format!("tidy found {} problems", problems.len()).into())
+}
+
+/// No limit is enforced: a long file is a hint that it may be two.
+fn print_longest(tree: &Tree) {
+    let written = tree.rust_files().filter(|file| !file.is_generated());
+    let mut rows: Vec<_> = written
+        .map(|file| (file.text.lines().count(), file.path.display()))
+        .collect();
+    rows.sort_by_key(|(lines, _)| std::cmp::Reverse(*lines));
+    println!("longest files, in lines:");
+    for (lines, path) in rows.iter().take(SHOWN) {
+        println!("  {lines:>5}  {path}");
+    }
 }

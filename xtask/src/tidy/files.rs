@@ -1,29 +1,56 @@
-//! Rules about single files: the first line, blanks at line ends, no path of somebody's machine.
+//! Rules about single files: the first line, the width of lines, no paths of one machine.
 
 use std::path::Path;
 
 use super::Problem;
 use super::tree::{File, Tree};
 
-/// What begins the home folder of a person on Linux and macOS. Split, so that this file does not break its own rule.
+/// The widest line of hand-written Rust, in characters. rustfmt keeps code within it, but not comments and strings.
+const WIDTH: usize = 110;
+
+/// Home folders on Linux and macOS. Split, so that this file does not break its own rule.
 const HOMES: [&str; 2] = [concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let machine = machine_paths(&tree.root);
-    tree.files
-        .iter()
-        .flat_map(|file| check_file(file, &machine))
-        .collect()
+    let problems = tree.files.iter().flat_map(|file| check_file(file, &machine));
+    problems.collect()
 }
 
-/// Paths that mean something on this machine only: where the workspace is checked out, the user's home, and cargo's.
+/// Prints how many lines are too wide, and in which files most of them are.
+pub(super) fn report_long_lines(tree: &Tree) {
+    let wide = |file: &File| long_lines(file).count();
+    let mut files: Vec<_> = tree
+        .rust_files()
+        .map(|file| (wide(file), file.path.display()))
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    files.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let all: usize = files.iter().map(|(count, _)| count).sum();
+    println!(
+        "{all} lines of {} files are wider than {WIDTH} columns",
+        files.len()
+    );
+    for (count, path) in files.iter().take(super::SHOWN) {
+        println!("  {count:>5}  {path}");
+    }
+}
+
+/// The numbers of lines wider than [`WIDTH`]. A word that cannot be broken, such as a link, may stand alone in a comment.
+fn long_lines(file: &File) -> impl Iterator<Item = usize> {
+    let is_wide = |line: &str| line.chars().count() > WIDTH && line.split_whitespace().count() > 2;
+    let lines = file.text.lines().enumerate();
+    let wide = lines.filter(move |(_, line)| file.is("rs") && !file.is_generated() && is_wide(line));
+    wide.map(|(index, _)| index + 1)
+}
+
+/// Paths that exist on this machine only: the checkout, the user's home, and cargo's folders.
 fn machine_paths(root: &Path) -> Vec<String> {
-    let variables = ["HOME", "CARGO_HOME", "CARGO_TARGET_DIR"]
-        .into_iter()
-        .filter_map(|name| std::env::var(name).ok());
+    let variables = ["HOME", "CARGO_HOME", "CARGO_TARGET_DIR"];
+    let variables = variables.into_iter().filter_map(|name| std::env::var(name).ok());
     let mut paths: Vec<String> = variables
         .chain([root.display().to_string()])
-        // A home such as `/` would match every path there is.
+        // A home such as `/` would match every path.
         .filter(|path| path.len() > 3)
         .map(|path| format!("{}/", path.trim_end_matches('/')))
         .collect();
@@ -33,44 +60,34 @@ fn machine_paths(root: &Path) -> Vec<String> {
 
 fn check_file(file: &File, machine: &[String]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut report = |line: Option<usize>, message: String| {
+    let mut report = |line: usize, message: String| {
         problems.push(Problem {
             path: file.path.clone(),
-            line,
+            line: Some(line),
             message,
         });
     };
-    match &file.lexed {
-        Some(Ok(_)) if !says_what_it_is_for(file) => {
-            report(
-                Some(1),
-                "the first line must be a `//!` sentence that says what the file is for".to_owned(),
-            );
-        }
-        Some(Err(error)) => report(None, format!("not Rust: {error}")),
-        _ => {}
+    if file.is("rs") && !has_description(file) {
+        report(
+            1,
+            "the first line must be a `//!` sentence that says what the file is for".to_owned(),
+        );
     }
     for (index, line) in file.text.lines().enumerate() {
-        let number = Some(index + 1);
-        if line.ends_with([' ', '\t']) {
-            report(number, "blanks at the end of the line".to_owned());
-        }
         if let Some(path) = machine.iter().find(|path| line.contains(path.as_str())) {
-            report(number, format!("`{path}` is a path of one machine"));
+            report(index + 1, format!("`{path}` is a path of one machine"));
         }
     }
     problems
 }
 
-/// Whether the first line, or in a generated file the one after the marker, is a `//!` sentence. What is generated to be included
-/// cannot have one, so there it may be a plain comment.
-fn says_what_it_is_for(file: &File) -> bool {
+/// Whether the first line, or in a generated file the second, is a `//!` sentence. A generated file that is included
+/// elsewhere cannot have one, so there a plain comment is enough.
+fn has_description(file: &File) -> bool {
     let mut lines = file.text.lines();
     if file.is_generated() {
-        lines.next();
-        return lines
-            .next()
-            .is_some_and(|line| line.starts_with("//!") || line.starts_with("// "));
+        let second = lines.nth(1);
+        return second.is_some_and(|line| line.starts_with("//!") || line.starts_with("// "));
     }
     lines.next().is_some_and(|line| line.starts_with("//!"))
 }
@@ -80,43 +97,39 @@ mod tests {
     use super::*;
 
     fn check_messages(path: &str, text: &str, expected: &[&str]) {
-        let problems = check_file(
-            &File::new(path, text),
-            &machine_paths(Path::new("/checkout/here")),
-        );
+        let machine = machine_paths(Path::new("/checkout/here"));
+        let problems = check_file(&File::new(path, text), &machine);
         let messages: Vec<String> = problems.iter().map(Problem::to_string).collect();
         assert_eq!(messages, expected);
     }
 
     #[test]
-    fn a_rust_file_begins_with_what_it_is_for() {
+    fn a_rust_file_begins_with_its_description() {
+        let missing = ["a.rs:1: the first line must be a `//!` sentence that says what the file is for"];
         check_messages("a.rs", "//! A.\n", &[]);
         check_messages("a.md", "text\n", &[]);
         check_messages("a.rs", "// @generated by x\n//! A.\n", &[]);
         check_messages("mod.rs", "// @generated by x\n// A.\n", &[]);
-        check_messages(
-            "a.rs",
-            "// @generated by x\nuse b;\n",
-            &["a.rs:1: the first line must be a `//!` sentence that says what the file is for"],
-        );
-        check_messages(
-            "a.rs",
-            "use b;\n",
-            &["a.rs:1: the first line must be a `//!` sentence that says what the file is for"],
-        );
+        check_messages("a.rs", "// @generated by x\nuse b;\n", &missing);
+        check_messages("a.rs", "use b;\n", &missing);
     }
 
     #[test]
-    fn blanks_at_the_end_of_a_line_are_found() {
-        check_messages("a.md", "one\ntwo \n", &["a.md:2: blanks at the end of the line"]);
+    fn a_path_of_the_checkout_is_reported() {
+        let expected = ["a.toml:1: `/checkout/here/` is a path of one machine"];
+        check_messages("a.toml", "path = \"/checkout/here/b\"\n", &expected);
     }
 
     #[test]
-    fn a_path_of_the_checkout_is_found() {
-        check_messages(
-            "a.toml",
-            "path = \"/checkout/here/b\"\n",
-            &["a.toml:1: `/checkout/here/` is a path of one machine"],
+    fn lines_wider_than_the_limit_are_counted_unless_they_are_one_word() {
+        let wide = |path: &str, line: &str| long_lines(&File::new(path, line)).count();
+        assert_eq!(wide("a.rs", &format!("// a {}", "x".repeat(110))), 1);
+        assert_eq!(wide("a.rs", &format!("// {}", "x".repeat(110))), 0);
+        assert_eq!(wide("a.rs", &format!("// a {}", "x".repeat(105))), 0);
+        assert_eq!(
+            wide("a.rs", &format!("// @generated by a {}", "x".repeat(110))),
+            0
         );
+        assert_eq!(wide("a.md", &format!("// a {}", "x".repeat(110))), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Links between pages lead somewhere: relative links in Markdown files name files, and headings, that exist.
+//! Relative links in Markdown files name files, and headings, that exist.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,10 +6,7 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let pages = tree
-        .files
-        .iter()
-        .filter(|file| file.path.extension().is_some_and(|extension| extension == "md"));
+    let pages = tree.files.iter().filter(|file| file.is("md"));
     pages.flat_map(|page| check_page(tree, page)).collect()
 }
 
@@ -23,7 +20,7 @@ fn check_page(tree: &Tree, page: &File) -> Vec<Problem> {
             beside(&page.path, path)
         };
         let message = if !tree.root.join(&path).exists() {
-            format!("the link `{target}` leads to nothing")
+            format!("the link `{target}` names no file")
         } else if tree
             .file(&path)
             .is_some_and(|file| !heading.is_empty() && !has_heading(&file.text, heading))
@@ -63,7 +60,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// `target` as seen from the folder of `page`, without `..`.
+/// `target` relative to the folder of `page`, without `..`.
 fn beside(page: &Path, target: &str) -> PathBuf {
     let mut path = page.parent().unwrap_or(Path::new("")).to_owned();
     for component in Path::new(target).components() {
@@ -123,10 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_nothing_is_reported() {
+    fn a_broken_link_is_reported() {
         check_links(
             "x\n[a](nowhere.md)\n",
-            &["docs/page.md:2: the link `nowhere.md` leads to nothing"],
+            &["docs/page.md:2: the link `nowhere.md` names no file"],
         );
         check_links(
             "[a](../README.md#gone)\n",

@@ -1,4 +1,4 @@
-//! Rules about manifests: lints are inherited, path dependencies carry versions, no dependency is unused.
+//! Rules about manifests: lints are inherited, and no dependency is unused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Problem;
 use super::tree::Tree;
 
-/// Checks every member; `metadata` is what `cargo metadata --no-deps` says.
+/// Checks every member; `metadata` is the output of `cargo metadata --no-deps`.
 pub(super) fn check(tree: &Tree, metadata: &Value) -> Vec<Problem> {
     let packages: Vec<Package> = array(&metadata["packages"])
         .filter_map(|json| Package::new(json, &tree.root))
@@ -27,7 +27,7 @@ struct Package {
     /// Relative to the root.
     manifest: PathBuf,
     dependencies: Vec<Dependency>,
-    /// Dependencies that no source names on purpose, in the manifest of the package. cargo-machete reads the same list.
+    /// Dependencies that the sources need not name, as listed in the manifest. cargo-machete reads the same list.
     ignored: BTreeSet<String>,
 }
 
@@ -36,7 +36,6 @@ struct Dependency {
     name: String,
     /// As in the source: renamed, and with `_` for `-`.
     ident: String,
-    is_path_without_version: bool,
 }
 
 impl Package {
@@ -50,7 +49,6 @@ impl Package {
             Some(Dependency {
                 name: name.to_owned(),
                 ident: json["rename"].as_str().unwrap_or(name).replace('-', "_"),
-                is_path_without_version: json["path"].is_string() && json["req"] == "*",
             })
         };
         Some(Self {
@@ -80,12 +78,6 @@ fn check_package(tree: &Tree, package: &Package, all: &[Package]) -> Vec<Problem
             .push("does not inherit the lints of the workspace (`[lints]`, `workspace = true`)".to_owned());
     }
     for dependency in &package.dependencies {
-        if dependency.is_path_without_version {
-            messages.push(format!(
-                "the path dependency `{}` carries no version",
-                dependency.name
-            ));
-        }
         let is_named = || sources(tree, package, all).any(|text| has_word(text, &dependency.ident));
         if !package.ignored.contains(&dependency.name) && !is_named() {
             messages.push(format!(
@@ -105,7 +97,7 @@ fn check_package(tree: &Tree, package: &Package, all: &[Package]) -> Vec<Problem
         .collect()
 }
 
-/// The texts of a package's Rust files, without those of packages that lie in folders below it.
+/// The texts of a package's Rust files, without those of packages nested in its folder.
 fn sources<'a>(tree: &'a Tree, package: &'a Package, all: &'a [Package]) -> impl Iterator<Item = &'a str> {
     let is_nested = |path: &Path| {
         all.iter().any(|other| {
@@ -115,11 +107,11 @@ fn sources<'a>(tree: &'a Tree, package: &'a Package, all: &'a [Package]) -> impl
         })
     };
     tree.rust_files()
-        .filter(move |(file, _)| file.path.starts_with(package.folder()) && !is_nested(&file.path))
-        .map(|(file, _)| file.text.as_str())
+        .filter(move |file| file.path.starts_with(package.folder()) && !is_nested(&file.path))
+        .map(|file| file.text.as_str())
 }
 
-/// Whether `word` stands in `text` as a whole identifier.
+/// Whether `text` contains `word` as a whole identifier.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     text.match_indices(word).any(|(start, _)| {
@@ -145,7 +137,7 @@ fn check_workspace(tree: &Tree, packages: &[Package]) -> Vec<Problem> {
         .flat_map(|package| &package.dependencies)
         .map(|dependency| dependency.name.as_str())
         .collect();
-    // Members list each other here for whoever comes next; that a leaf is not used yet is no fault.
+    // Every member is listed, so that others can depend on it; a member that none depends on is fine.
     let members: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     workspace_dependencies(manifest)
         .filter(|(_, name)| !used.contains(name) && !members.contains(name))
@@ -188,14 +180,19 @@ mod tests {
             root: "/w".into(),
             files,
         };
-        let package = json!({ "name": "one", "manifest_path": "/w/one/Cargo.toml", "dependencies": [dependency], "metadata": null });
+        let package = json!({
+            "name": "one",
+            "manifest_path": "/w/one/Cargo.toml",
+            "dependencies": [dependency],
+            "metadata": null,
+        });
         let problems = check(&tree, &json!({ "packages": [package] }));
         let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
         assert_eq!(lines, expected);
     }
 
     #[test]
-    fn a_member_in_order_is_left_alone() {
+    fn a_correct_member_has_no_problems() {
         check_member(
             LINTS,
             "use tokio_util::sync;",
@@ -211,16 +208,6 @@ mod tests {
             "use serde;",
             json!({ "name": "serde", "req": "^1" }),
             &["one/Cargo.toml: does not inherit the lints of the workspace (`[lints]`, `workspace = true`)"],
-        );
-    }
-
-    #[test]
-    fn a_path_without_a_version_is_reported() {
-        check_member(
-            LINTS,
-            "use two;",
-            json!({ "name": "two", "req": "*", "path": "/w/two" }),
-            &["one/Cargo.toml: the path dependency `two` carries no version"],
         );
     }
 
