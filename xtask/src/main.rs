@@ -3,7 +3,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a task talks to whoever runs it"
+    reason = "tasks print to the terminal"
 )]
 
 mod apiserver;
@@ -13,42 +13,45 @@ mod ci;
 mod codegen;
 mod crd;
 mod e2e;
+mod errors;
 mod every_kind;
 mod libtest;
 mod mutants;
 mod process;
 mod sim;
 mod tidy;
+mod tree;
 mod workspace;
 
 use std::error::Error;
 use std::process::ExitCode;
 
-/// Errors of tasks are only ever printed, so one boxed type serves them all.
+/// Errors of tasks are only printed, so one boxed type is enough.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
 tasks:
-  apiserver up        start a real kube-apiserver that stays, print the path of its kubeconfig (--watch-list off, --port N)
-  apiserver down      end it; `kubeconfig` prints the path again, `build` only finds or builds the programs
-  bloat               fail if the typed layer has grown too large; time what it costs a small program to compile
-  ci                  everything CI runs, side by side, with a summary at the end
-  ci --quick          the part of it for the everyday loop: fmt, tidy, codegen, clippy, test
-  ci <step ..>        the named steps
-  codegen             write what is generated from the sources of k8s-openapi: the table of kinds and the typed layer
-  codegen --check     fail if that would change anything, and say where
-  crd <arguments>     `informer-gen crd`: informers of custom resources, such as `-f crds --out src/generated`; `--help` tells all
-  crd --proof [DIR]   generate from the definitions of real projects in DIR (../shared/crds), compile, decode their objects
-  e2e [filter]        the tests against a real kube-apiserver, watch lists on and off (--watch-list on|off: one of them)
-  e2e --storms        informers behind the fault proxy on that server; --seeds 0..100, --seed 7
-  e2e --differential  ours and client-go's informer on that server through the same faults; --seeds 0..100, --seed 7
-  every-kind          an object of every kind through its own accessor, with the newest and the oldest release: minutes
-  mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must notice
-  sim [--seeds N]     simulate N seeds (1,000), or `--for 10m`; `--seed N` plays one and cuts it down if it fails
+  apiserver up        start a kube-apiserver, print its kubeconfig (--watch-list off, --port N)
+  apiserver down      stop it; `kubeconfig` prints the path again, `build` only finds or builds the binaries
+  bloat               check the size of the typed layer; time how long a small program takes to compile
+  ci                  run everything CI runs, side by side, with a summary at the end
+  ci --quick          run the steps of the everyday loop: fmt, tidy, codegen, clippy, test
+  ci <step ..>        run the named steps
+  codegen             write the files generated from k8s-openapi: the table of kinds and the typed layer
+  codegen --check     fail if a generated file is stale, and name it
+  crd <arguments>     run `informer-gen crd`, such as `-f crds --out src/generated`; see `--help`
+  crd --proof [DIR]   generate crates from the CRDs of real projects in DIR; compile, decode objects
+  e2e [filter]        run the tests on a real kube-apiserver, watch lists on and off (--watch-list on|off)
+  e2e --storms        run informers behind the fault proxy on that server; --seeds 0..100, --seed 7
+  e2e --differential  run this informer and client-go's through the same faults; --seeds 0..100, --seed 7
+  errors              list every error message with its file and line
+  every-kind          sync an object of every kind through its accessor, newest and oldest release: minutes
+  mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must fail
+  sim [--seeds N]     simulate N seeds (1,000), or `--for 10m`; `--seed N` runs one and minimizes a failure
   sim --mutants       break each guarantee on purpose; the simulation must notice within 1,000 seeds
-  tidy                check the rules no compiler knows: first lines, module ranks, parity table, manifests
+  tidy                check what no compiler checks: first lines, module ranks, links, parity table, manifests
 ";
 
 fn main() -> ExitCode {
@@ -85,6 +88,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["crd", "--proof", folder] => crd::proof(folder).map(|_| ()),
         ["crd", arguments @ ..] => crd::run(arguments),
         ["e2e", arguments @ ..] => e2e::run(arguments).map(|_| ()),
+        ["errors"] => errors::run(),
         ["every-kind"] => every_kind::play(),
         ["mutants", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
         ["sim", "--mutants", names @ ..] => sim::mutants(names),
@@ -96,7 +100,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         }
         [] => Err(format!("no task given\n\n{USAGE}").into()),
         _ => Err(format!(
-            "cannot understand `cargo xtask {}`\n\n{USAGE}",
+            "unknown task or option: `cargo xtask {}`\n\n{USAGE}",
             arguments.join(" ")
         )
         .into()),

@@ -5,12 +5,11 @@ mod files;
 mod links;
 mod manifests;
 mod ranks;
-mod tree;
 
 use std::fmt;
 use std::path::PathBuf;
 
-use self::tree::Tree;
+use crate::tree::Tree;
 use crate::{Result, workspace};
 
 /// How many of the longest files are listed.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::Problem;
-use super::tree::Tree;
+use crate::tree::Tree;
 
 const PAGES: [&str; 2] = ["docs/parity.md", "docs/reliability.md"];
 const SCENARIOS: &str = "tests/scenarios";
@@ -30,7 +30,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 /// What a row may name.
 #[derive(Default)]
 struct Evidence {
-    /// Test functions by name, and scenario scripts by file name, with the comment that may name their origin.
+    /// Test functions by name, and scenario scripts by file name, with the comment that may name their
+    /// origin.
     tests: BTreeMap<String, String>,
     /// Paths from the root, such as sources with documentation tests.
     files: BTreeSet<String>,
@@ -201,8 +202,8 @@ fn is_ruler(cells: &[String]) -> bool {
 mod tests {
     use super::*;
 
-    const SOURCE: &str = "/// Upstream: TestRelist.\n#[tokio::test(start_paused = true)]\nasync fn relist_deletes() {\n\
-        \n#[cfg(test)]\nfn helper() {}\n";
+    const SOURCE: &str = "/// Upstream: TestRelist.\n#[tokio::test(start_paused = true)]\n\
+        async fn relist_deletes() {\n\n#[cfg(test)]\nfn helper() {}\n";
 
     fn check_rows(rows: &str, expected: &[&str]) {
         let mut evidence = Evidence::default();

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::Problem;
-use super::tree::{File, Tree};
+use crate::tree::{File, Tree};
 
-/// The widest line of hand-written Rust, in characters. rustfmt keeps code within it, but not comments and strings.
+/// The widest line of hand-written Rust, in characters. rustfmt keeps code within it, but not comments and
+/// strings.
 const WIDTH: usize = 110;
 
 /// Home folders on Linux and macOS. Split, so that this file does not break its own rule.
@@ -36,7 +37,8 @@ pub(super) fn report_long_lines(tree: &Tree) {
     }
 }
 
-/// The numbers of lines wider than [`WIDTH`]. A word that cannot be broken, such as a link, may stand alone in a comment.
+/// The numbers of lines wider than [`WIDTH`]. A word that cannot be broken, such as a link, may stand alone
+/// in a comment.
 fn long_lines(file: &File) -> impl Iterator<Item = usize> {
     let is_wide = |line: &str| line.chars().count() > WIDTH && line.split_whitespace().count() > 2;
     let lines = file.text.lines().enumerate();
@@ -81,8 +83,8 @@ fn check_file(file: &File, machine: &[String]) -> Vec<Problem> {
     problems
 }
 
-/// Whether the first line, or in a generated file the second, is a `//!` sentence. A generated file that is included
-/// elsewhere cannot have one, so there a plain comment is enough.
+/// Whether the first line, or in a generated file the second, is a `//!` sentence. A generated file that is
+/// included elsewhere cannot have one, so there a plain comment is enough.
 fn has_description(file: &File) -> bool {
     let mut lines = file.text.lines();
     if file.is_generated() {

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Problem;
-use super::tree::{File, Tree};
+use crate::tree::{File, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let pages = tree.files.iter().filter(|file| file.is("md"));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Problem;
-use super::tree::Tree;
+use crate::tree::Tree;
 
 /// Checks every member; `metadata` is the output of `cargo metadata --no-deps`.
 pub(super) fn check(tree: &Tree, metadata: &Value) -> Vec<Problem> {
@@ -27,7 +27,8 @@ struct Package {
     /// Relative to the root.
     manifest: PathBuf,
     dependencies: Vec<Dependency>,
-    /// Dependencies that the sources need not name, as listed in the manifest. cargo-machete reads the same list.
+    /// Dependencies that the sources need not name, as listed in the manifest. cargo-machete reads the same
+    /// list.
     ignored: BTreeSet<String>,
 }
 
@@ -166,8 +167,8 @@ fn workspace_dependencies(manifest: &str) -> impl Iterator<Item = (usize, &str)>
 mod tests {
     use serde_json::json;
 
-    use super::super::tree::File;
     use super::*;
+    use crate::tree::File;
 
     const LINTS: &str = "[lints]\nworkspace = true\n";
 
@@ -218,7 +219,8 @@ mod tests {
             "use serde_json;",
             json!({ "name": "serde", "req": "^1" }),
             &[
-                "one/Cargo.toml: no source of `one` names the dependency `serde`; remove it, or list it under \
+                "one/Cargo.toml: no source of `one` names the dependency `serde`; \
+                 remove it, or list it under \
                `[package.metadata.cargo-machete] ignored` with a reason",
             ],
         );

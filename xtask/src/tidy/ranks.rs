@@ -1,13 +1,13 @@
 //! Modules of informer-core have ranks, and a lower one never names a higher one: data flows one way.
 //!
-//! Every `crate::x` in non-test code counts, in a `use` or an expression. Names that `lib.rs` re-exports count as the
-//! module they come from. `super` must not reach the root, so that no other spelling exists.
+//! Every `crate::x` in non-test code counts, in a `use` or an expression. Names that `lib.rs` re-exports
+//! count as the module they come from. `super` must not reach the root, so that no other spelling exists.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Problem;
-use super::tree::Tree;
+use crate::tree::Tree;
 
 /// From the bottom up. A new module of informer-core gets its place here.
 const RANKS: [&[&str]; 6] = [
