@@ -1,4 +1,6 @@
-//! `cargo xtask apiserver`: a real kube-apiserver and etcd that stay up between commands. The work is done in `tests/live`.
+//! `cargo xtask apiserver`: a real kube-apiserver and etcd that keep running between commands.
+//!
+//! The program of `tests/live` does the work.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,16 +8,16 @@ use std::process::Command;
 use crate::Result;
 use crate::workspace::{self, cargo};
 
-/// The exit code of `informer-live` that says: no binaries here, and no Go to build them.
+/// The exit code of `informer-live` for: no binaries found, and no Go to build them.
 const NOTHING_TO_RUN: i32 = 3;
 
-/// The exit code of `informer-live` that says: this etcd is too old for watch lists.
+/// The exit code of `informer-live` for: this etcd is too old for watch lists.
 const NO_WATCH_LISTS: i32 = 4;
 
-/// What there is to test against. Reasons have been printed.
+/// The servers to test against. `informer-live` prints the reason if some are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Servers {
-    /// All that is needed, found or built.
+    /// Everything, found or built.
     All,
     /// The etcd is too old for watch lists.
     WithoutWatchLists,
@@ -23,18 +25,18 @@ pub(crate) enum Servers {
     None,
 }
 
-/// Runs one of the commands: `build`, `up`, `kubeconfig`, `down`. Not shown as other commands are: whoever asks for a path wants
-/// nothing else on the output.
+/// Runs one of the commands `build`, `up`, `kubeconfig` and `down`. The command line is not printed, so that
+/// the output of `kubeconfig` is the path and nothing else.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let status = live().args(arguments).status()?;
     match status.code() {
         Some(0) => Ok(()),
-        // It told to the terminal what is wanting.
+        // It has printed what is missing.
         _ => Err(format!("`apiserver {}` failed: {status}", arguments.join(" ")).into()),
     }
 }
 
-/// Finds the binaries, or builds them where there is Go, with the program of `tests/live` at this path.
+/// Finds the binaries, or builds them if Go is installed. `live` is the program of `tests/live`.
 pub(crate) fn provide(live: &Path) -> Result<Servers> {
     let status = Command::new(live)
         .arg("build")

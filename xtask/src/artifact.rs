@@ -1,4 +1,4 @@
-//! Builds one program or test with cargo, and says where it is.
+//! Builds one program or test with cargo and returns its path.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::{Result, workspace};
 
-/// Runs cargo with these arguments, and gives the executable of the target `name` in the package at `folder`: several packages may have a
-/// target of one name.
+/// Runs cargo with these arguments and returns the executable of the target `name` in the package at
+/// `folder`. The folder is needed because several packages may have a target of the same name.
 ///
-/// `["test", "--workspace", "--test", "e2e", "--no-run"]` builds a program as `cargo test` builds it, with the features that the whole
-/// workspace agrees on: so that what one step of CI has compiled serves the next.
+/// `["test", "--workspace", "--test", "e2e", "--no-run"]` builds a program with the features of the whole
+/// workspace, as `cargo test` does, so that steps of CI share what they build.
 pub(crate) fn build(folder: &str, name: &str, arguments: &[&str]) -> Result<PathBuf> {
     println!("$ cargo {}", arguments.join(" "));
     let output = workspace::cargo()
@@ -29,7 +29,8 @@ pub(crate) fn build(folder: &str, name: &str, arguments: &[&str]) -> Result<Path
         .ok_or_else(|| format!("cargo built no program called `{name}` in {}", folder.display()).into())
 }
 
-/// The executable in one line of cargo's messages, if it is the one of the target `name` in the package at `folder`.
+/// The executable in one line of cargo's messages, if it belongs to the target `name` of the package at
+/// `folder`.
 fn executable(line: &str, folder: &Path, name: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     let path = message["executable"].as_str()?;
@@ -44,7 +45,8 @@ mod tests {
 
     fn line(package: &str, name: &str, executable: &str) -> String {
         format!(
-            r#"{{"reason":"compiler-artifact","manifest_path":"/w/{package}/Cargo.toml","target":{{"name":"{name}"}},"executable":{executable}}}"#
+            r#"{{"reason":"compiler-artifact","manifest_path":"/w/{package}/Cargo.toml",
+                "target":{{"name":"{name}"}},"executable":{executable}}}"#
         )
     }
 

@@ -1,7 +1,8 @@
 //! `cargo xtask ci`: runs the checks of CI, side by side where they do not disturb each other.
 //!
-//! Each step runs as a child process, `cargo xtask ci <step>`, with its output in a file. The output is printed as one
-//! block when the step ends. A failed step does not stop the others; the summary at the end lists every step.
+//! Each step runs as a child process, `cargo xtask ci <step>`, with its output in a file. The output is
+//! printed as one block when the step ends. A failed step does not stop the others; the summary at the end
+//! lists every step.
 
 mod child;
 mod schedule;
@@ -39,10 +40,11 @@ enum Pace {
 /// Where a step works, which decides what may run beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// Builds in the target folder of the workspace. Cargo locks that folder, so one such step runs at a time.
+    /// Builds in the target folder of the workspace. Cargo locks that folder, so one such step runs at a
+    /// time.
     Workspace,
-    /// Builds in a folder of its own, builds nothing, or builds little and then runs for long. Where it does use the
-    /// workspace's folder, it waits for cargo's lock.
+    /// Builds in a folder of its own, builds nothing, or builds little and then runs for long. Where it does
+    /// use the workspace's folder, it waits for cargo's lock.
     Elsewhere,
     /// Measures time or depends on it: nothing else runs meanwhile.
     Alone,

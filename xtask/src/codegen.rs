@@ -1,7 +1,8 @@
-//! `cargo xtask codegen`: writes what is generated, or checks that it is fresh.
+//! `cargo xtask codegen`: writes the generated files, or checks that they are fresh.
 //!
-//! From the sources of k8s-openapi come the table of kinds and the table of unusual field names, from the first the typed layer:
-//! whole folders, which hold nothing else, a few single files, and the features of the groups in two manifests.
+//! The table of kinds and the table of unusual field names are read from the sources of k8s-openapi. The
+//! typed layer is generated from the table of kinds: whole folders, a few single files, and the features of
+//! the groups in two manifests.
 
 mod manifest;
 mod output;
@@ -21,7 +22,7 @@ const MANIFESTS: [(&str, Member); 2] = [
     ("listers/Cargo.toml", Member::Listers),
 ];
 
-/// Scans k8s-openapi and writes everything that follows from it.
+/// Scans k8s-openapi and writes every generated file.
 pub(crate) fn write() -> Result<()> {
     let resources = scanned()?;
     let output = everything(&resources)?;
@@ -30,11 +31,11 @@ pub(crate) fn write() -> Result<()> {
     Ok(())
 }
 
-/// Fails if [`write()`] would change anything, and says what and how to correct it.
+/// Fails if [`write()`] would change a file, with the list of these files.
 pub(crate) fn check() -> Result<()> {
     let resources = scanned()?;
     let table = std::fs::read_to_string(workspace::root().join(TABLE))?;
-    // Said in terms of kinds, before everything that follows from them.
+    // Compared first, because a difference in kinds explains the differences in all other files.
     scan::check_fresh(&table, &resources).map_err(|stale| advise(&format!("{TABLE} is stale: {stale}")))?;
     let output = everything(&resources)?;
     let differences = output.differences(workspace::root())?;
@@ -51,14 +52,14 @@ pub(crate) fn check() -> Result<()> {
 }
 
 fn advise(problem: &str) -> String {
-    format!("{problem}\n  to write everything anew: cargo xtask codegen")
+    format!("{problem}\n  run `cargo xtask codegen` to write them again")
 }
 
 fn scanned() -> Result<Vec<Resource>> {
     Ok(scan::scan(&workspace::sources_of("k8s-openapi")?)?)
 }
 
-/// Everything that follows from k8s-openapi.
+/// Every generated file.
 fn everything(resources: &[Resource]) -> Result<Output> {
     let mut output = generated(workspace::root(), resources)?;
     let rows = fields::scan::scan(&workspace::sources_of("k8s-openapi")?)?;
@@ -66,7 +67,7 @@ fn everything(resources: &[Resource]) -> Result<Output> {
     Ok(output)
 }
 
-/// Everything that follows from the rows; only the hand-written parts of the manifests are read from `root`.
+/// The files generated from the rows. Only the hand-written parts of the manifests are read from `root`.
 fn generated(root: &Path, resources: &[Resource]) -> Result<Output> {
     let mut files = emit::emit(resources)?;
     files.insert(TABLE.to_owned(), inventory::render(resources));
@@ -109,13 +110,13 @@ mod tests {
         );
         assert!(
             config.contains(&line),
-            "raise it in .cargo/config.toml to {}",
+            "set the version in .cargo/config.toml to {}",
             inventory::NEWEST
         );
     }
 
     #[test]
-    fn what_is_checked_in_is_what_the_checked_in_table_gives() {
+    fn the_checked_in_files_are_those_generated_from_the_checked_in_table() {
         let output = generated(workspace::root(), inventory::builtin()).expect("the table can be written");
         let differences = output
             .differences(workspace::root())

@@ -1,4 +1,4 @@
-//! `cargo xtask crd`: the program informer-gen of this workspace, and the proof that it copes with the definitions of real projects.
+//! `cargo xtask crd`: runs this workspace's informer-gen, or checks it with the CRDs of real projects.
 
 mod proof;
 
@@ -8,7 +8,8 @@ use crate::{Result, workspace};
 
 pub(crate) use self::proof::{Outcome, SHARED, proof};
 
-/// Runs `informer-gen crd`, in the folder of whoever runs this. It has said what was wrong if it fails, and its exit code is ours.
+/// Runs `informer-gen crd` in the current folder. If it fails, it has printed why, and this process exits
+/// with its code.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)

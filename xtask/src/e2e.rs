@@ -1,4 +1,5 @@
-//! `cargo xtask e2e`: the tests of `tests/live` against a real kube-apiserver, with watch lists and without.
+//! `cargo xtask e2e`: runs the tests of `tests/live` against a real kube-apiserver, with and without watch
+//! lists.
 
 use std::time::Instant;
 
@@ -6,64 +7,65 @@ use crate::apiserver::{self, Servers};
 use crate::workspace::cargo;
 use crate::{Result, artifact, process};
 
-/// What the tests read to know which server to start.
+/// The variable that tells the tests which server to start.
 const WATCH_LIST: &str = "INFORMER_LIVE_WATCH_LIST";
 
-/// What the seeded tests read to know which seeds to play.
+/// The variable that tells the seeded tests which seeds to run.
 const SEEDS: &str = "INFORMER_LIVE_SEEDS";
 
-/// How many tests run at a time. Each waits for the server most of the time, and one server serves them all.
+/// How many tests run at a time. They share one server, and each waits for it most of the time.
 const TESTS_AT_A_TIME: &str = "4";
 
 /// Whether the tests ran.
 pub(crate) enum Outcome {
     Ran,
-    /// There is neither a server nor Go to build one.
+    /// No server was found, and no Go to build one.
     Skipped,
 }
 
 /// The settings of the server's feature gate `WatchList` to test with.
 const PAIRINGS: [&str; 2] = ["on", "off"];
 
-/// What to run, as said on the command line.
+/// What to run, from the command line.
 struct Choice<'a> {
     pairings: Vec<&'a str>,
     /// Seeds of the seeded tests, as `7` or `0..100`.
     seeds: Option<&'a str>,
-    /// The test programs, as cargo is told of them.
+    /// The arguments of cargo that select the test programs.
     programs: &'static [&'static str],
-    /// What the test programs are told.
+    /// The arguments of the test programs.
     arguments: Vec<&'a str>,
 }
 
-/// How cargo is told to run tests: of the whole workspace, though only one package has these, so that `cargo test` has compiled all they
-/// depend on.
+/// Runs tests of the whole workspace, although one package has them all: this selects the features that
+/// `cargo test` has built already.
 const TESTS: &[&str] = &["test", "--workspace", "--features", FEATURE];
 
-/// Switches the tests on. Plain `cargo test` never needs a server.
+/// The feature of the live tests. Plain `cargo test` needs no server.
 pub(crate) const FEATURE: &str = "informer-live/e2e";
 
-/// All that `tests/live` has.
+/// All test programs of `tests/live`.
 const ALL: &[&str] = &["--test", "e2e", "--test", "kinds"];
 
-/// The one with the seeded tests in it.
+/// The program with the seeded tests.
 const SEEDED: &[&str] = &["--test", "e2e"];
 
-/// Runs the tests whose names contain the filter, or all, in both pairings or the one that `--watch-list` names.
+/// Runs the tests whose names contain the filter, or all of them, with the watch lists of the server on and
+/// off, or as `--watch-list` says.
 ///
-/// `--storms` and `--differential` run the seeded tests only, and show their tables: `--seed 7` plays one seed again, `--seeds 0..100`
-/// plays a hundred. They take the first pairing if none is named.
+/// `--storms` and `--differential` run the seeded tests only, with watch lists on by default, and print their
+/// tables: `--seed 7` runs one seed, `--seeds 0..100` a hundred.
 pub(crate) fn run(arguments: &[&str]) -> Result<Outcome> {
     let choice = choice(arguments)?;
     let build = [TESTS, choice.programs, &["--no-run"]].concat();
     let servers = apiserver::provide(&artifact::build("tests/live", "informer-live", &build)?)?;
     if servers == Servers::None {
-        println!("e2e: skipped, because there is no server to test against (see above for what to install)");
+        println!("e2e: skipped: no server to test against (see above for what to install)");
         return Ok(Outcome::Skipped);
     }
     for pairing in &choice.pairings {
         if servers == Servers::WithoutWatchLists && *pairing == "on" {
-            println!("e2e: skipped with watch lists on, because the etcd is too old for them (see above)");
+            println!("e2e: skipped with watch lists on: the etcd is too old for them (see above)");
             continue;
         }
         test(pairing, &choice)?;
@@ -94,7 +96,7 @@ fn choice<'a>(mut arguments: &[&'a str]) -> Result<Choice<'a>> {
                 rest
             }
             [option, ..] if option.starts_with('-') => {
-                return Err(format!("`e2e` cannot understand `{option}`, or its value").into());
+                return Err(format!("unknown option `{option}` of `e2e`, or an invalid value").into());
             }
             [name, rest @ ..] => {
                 filter.push(*name);
@@ -105,7 +107,7 @@ fn choice<'a>(mut arguments: &[&'a str]) -> Result<Choice<'a>> {
     let (by_default, programs) = if seeded.is_empty() {
         (&PAIRINGS[..], ALL)
     } else {
-        // Their tables are what one runs them for.
+        // Their tables are the result, so the output must not be captured.
         seeded.push("--nocapture");
         (&PAIRINGS[..1], SEEDED)
     };

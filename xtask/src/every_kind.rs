@@ -1,7 +1,8 @@
-//! `cargo xtask every-kind`: an object of every kind through its own accessor, with the newest and the oldest release.
+//! `cargo xtask every-kind`: syncs an object of every kind through its accessor, with the newest and the
+//! oldest release.
 //!
-//! Not a part of CI: it compiles an informer for each of the kinds, which takes minutes. CI pins the types of all accessors instead, and
-//! plays every kind on a real server where there is one.
+//! Not part of CI: it compiles an informer for each kind, which takes minutes. CI checks the types of all
+//! accessors instead, and syncs every kind on a real server if one is available.
 
 use std::process::Command;
 

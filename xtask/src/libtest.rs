@@ -1,6 +1,6 @@
 //! Reads the output of Rust's test harness, whose structured form is not stable.
 
-/// How many tests passed, over all `test result: ok. 12 passed; ..` lines.
+/// The number of passed tests, summed over all `test result: ok. 12 passed; ..` lines.
 pub(crate) fn passed(output: &str) -> usize {
     let count = |line: &str| {
         let (_, rest) = line.split_once("test result: ok. ")?;

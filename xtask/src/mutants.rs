@@ -1,8 +1,8 @@
-//! `cargo xtask mutants`: breaks each guarantee on purpose and demands that its own test notices.
+//! `cargo xtask mutants`: breaks each guarantee on purpose and checks that its own tests fail.
 //!
-//! informer-core has one deliberate fault per guarantee, compiled in under the hidden feature `__mutants` and chosen at run
-//! time by a variable. So the integration tests are built once and run once per fault. The tests of guarantee I3 are those
-//! whose name begins with it: `i03_..`.
+//! informer-core has one deliberate fault per guarantee, compiled in under the hidden feature `__mutants` and
+//! selected by a variable at run time. So the integration tests are built once and run once per fault. The
+//! tests of guarantee I3 are those whose names begin with `i03_`.
 
 mod outcome;
 
@@ -16,9 +16,9 @@ use crate::{Result, artifact, workspace};
 
 /// The guarantees are numbered from I1 to this one.
 const LAST: u8 = 16;
-/// Longer than the whole suite takes; a mutant that makes a test wait for ever is caught by it.
+/// Longer than the whole suite takes. A mutant that makes a test hang is caught by this limit.
 const LIMIT: Duration = Duration::from_secs(120);
-/// For the suite without a fault, on a slow machine.
+/// The limit for the suite without a fault, on a slow machine.
 const BASELINE_LIMIT: Duration = Duration::from_secs(600);
 /// The variable that informer-core reads.
 const CHOICE: &str = "INFORMER_MUTANT";
@@ -32,7 +32,7 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     let baseline = suite.run("", None)?;
     let Outcome::Passed { tests } = baseline else {
         return Err(format!(
-            "without any fault the suite does not pass: {baseline}; see {}",
+            "the suite fails without any fault: {baseline}; see {}",
             suite.log("").display()
         )
         .into());
@@ -60,7 +60,7 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
         return Ok(());
     }
     Err(format!(
-        "not caught by the test of its own guarantee: {}",
+        "not caught by the tests of the guarantee: {}",
         survivors.join(", ")
     )
     .into())
@@ -77,7 +77,7 @@ impl Mutant {
         format!("I{}", self.guarantee)
     }
 
-    /// What the names of the guarantee's own tests contain.
+    /// A part of the names of the guarantee's own tests.
     fn filter(self) -> String {
         format!("::i{:02}_", self.guarantee)
     }
@@ -91,15 +91,15 @@ fn choose(names: &[&str]) -> Result<Vec<Mutant>> {
     let find = |name: &&str| {
         let mut all = all.clone();
         all.find(|mutant| mutant.name() == *name)
-            .ok_or_else(|| format!("no mutant `{name}`; there are I1 to I{LAST}").into())
+            .ok_or_else(|| format!("no mutant `{name}`; the mutants are I1 to I{LAST}").into())
     };
     names.iter().map(find).collect()
 }
 
-/// The integration tests, built with all faults inside.
+/// The integration tests, built with all faults.
 struct Suite {
     binary: PathBuf,
-    /// Where the output of each run is kept.
+    /// The folder with the output of each run.
     logs: PathBuf,
 }
 
@@ -142,7 +142,8 @@ impl Suite {
         })
     }
 
-    /// Runs the guarantee's own tests against its mutant; if they miss it, the others, to say who would have seen it.
+    /// Runs the guarantee's own tests against its mutant. If they pass, runs all tests, to name one that
+    /// fails.
     fn judge(&self, mutant: Mutant) -> Result<Verdict> {
         let own = self.run(&mutant.filter(), Some(mutant))?;
         Ok(match own {
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_names_every_guarantee_has_its_mutant() {
+    fn without_names_all_mutants_are_chosen() {
         let all = choose(&[]).unwrap();
         assert_eq!(
             (all.len(), all[0].name(), all[15].name()),
@@ -179,11 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused() {
+    fn an_unknown_name_is_an_error() {
         assert_eq!(choose(&["I3"]).unwrap(), [Mutant { guarantee: 3 }]);
         assert_eq!(
             choose(&["I17"]).unwrap_err().to_string(),
-            "no mutant `I17`; there are I1 to I16"
+            "no mutant `I17`; the mutants are I1 to I16"
         );
     }
 }

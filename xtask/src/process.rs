@@ -1,4 +1,4 @@
-//! Runs other programs: shown before they start, with an error that names the one that failed.
+//! Runs other programs: prints the command first, and names it in the error if it fails.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// How often a process with a time limit is asked whether it has ended.
+/// How often a process with a time limit is polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Runs the command with the terminal as its own; fails if it fails.
+/// Runs the command with its output on the terminal; fails if the command fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = show(command);
     let status = command
@@ -20,7 +20,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     expect_success(&shown, status)
 }
 
-/// Like [`run`], and returns what the command wrote to its standard output, which is shown as well.
+/// Like [`run`], and returns the command's standard output, which is printed as well.
 pub(crate) fn run_and_read(command: &mut Command) -> Result<String> {
     let shown = show(command);
     let mut child = command
@@ -40,7 +40,7 @@ pub(crate) fn run_and_read(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Whether the command can be started and succeeds, silently: a way to ask whether a tool is installed.
+/// Whether the command starts and succeeds, without output. Tells whether a tool is installed.
 pub(crate) fn works(command: &mut Command) -> bool {
     let quiet = command
         .stdin(Stdio::null())
@@ -54,7 +54,7 @@ pub(crate) fn works(command: &mut Command) -> bool {
 pub(crate) enum Ended {
     /// By itself.
     Exited(ExitStatus),
-    /// It was killed when its time was over.
+    /// Killed after the time limit.
     TimedOut,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn run_limited(command: &mut Command, log: &Path, limit: Duration) ->
     }
 }
 
-/// Prints the command as one would type it, variables first, and returns that text.
+/// Prints the command as typed in a shell, variables first, and returns that text.
 fn show(command: &Command) -> String {
     let variables = command
         .get_envs()

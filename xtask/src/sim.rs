@@ -1,7 +1,7 @@
-//! `cargo xtask sim`: whole informers on the embedded server, thousands of seeds a minute, every guarantee checked after every step.
+//! `cargo xtask sim`: simulates informers on the embedded server and checks every guarantee after every step.
 //!
-//! The work is done by the program of `tests/sim`; this builds it and passes the arguments on. With `--mutants` it shows that the
-//! simulation notices each deliberate fault of informer-core.
+//! This task builds the program of `tests/sim` and passes the arguments on. With `--mutants` it checks that
+//! the simulation notices each deliberate fault of informer-core.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,19 +10,20 @@ use std::time::Instant;
 use crate::process::run;
 use crate::{Result, artifact, workspace};
 
-/// Within how many seeds each mutant must be caught.
+/// The number of seeds within which each mutant must be caught.
 const SEEDS: &str = "1000";
 /// The guarantees are numbered from I1 to this one.
 const LAST: u8 = 16;
 
-/// Plays what the arguments say; `cargo xtask sim --seeds 10000`, `--for 10m`, `--seed 7`.
+/// Runs the simulation with the given arguments: `--seeds 10000`, `--for 10m`, `--seed 7`.
 pub(crate) fn play(arguments: &[&str]) -> Result<()> {
     run(Command::new(build(&[])?)
         .args(arguments)
         .current_dir(workspace::root()))
 }
 
-/// Plays some seeds with the program that `cargo test` builds anyway: for a few hundred, another build takes longer than it saves.
+/// Runs some seeds with the unoptimized program that `cargo test` builds. For a few hundred seeds an
+/// optimized build takes longer than it saves.
 pub(crate) fn play_few(seeds: &str) -> Result<()> {
     let program = artifact::build(
         "tests/sim",
@@ -34,7 +35,7 @@ pub(crate) fn play_few(seeds: &str) -> Result<()> {
         .current_dir(workspace::root()))
 }
 
-/// Demands that the simulation catches each mutant.
+/// Checks that the simulation catches each mutant.
 pub(crate) fn mutants(names: &[&str]) -> Result<()> {
     let program = build(&["--features", "mutants"])?;
     let all: Vec<String> = (1..=LAST).map(|guarantee| format!("I{guarantee}")).collect();
@@ -52,7 +53,7 @@ pub(crate) fn mutants(names: &[&str]) -> Result<()> {
             .output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let caught = text.lines().find(|line| line.starts_with("seed "));
-        let shown = caught.unwrap_or("nobody");
+        let shown = caught.unwrap_or("NOTHING");
         println!("{name:<10} {:>5.1} s  {shown}", start.elapsed().as_secs_f64());
         if caught.is_none() {
             survivors.push(name.as_str());
@@ -64,7 +65,7 @@ pub(crate) fn mutants(names: &[&str]) -> Result<()> {
     Err(format!("not caught within {SEEDS} seeds: {}", survivors.join(", ")).into())
 }
 
-/// Builds the program for thousands of seeds, and says where it is.
+/// Builds the optimized program and returns its path.
 fn build(extra: &[&str]) -> Result<PathBuf> {
     let usual = ["build", "--profile", "sim", "-p", "informer-sim"];
     artifact::build("tests/sim", "informer-sim", &[&usual[..], extra].concat())

@@ -1,4 +1,4 @@
-//! Where things are: the root of the workspace, its packages, and the sources of a dependency.
+//! Paths and metadata: the root of the workspace, its packages, and the sources of a dependency.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// What `cargo metadata` says; with `--no-deps` in `extra` only about the members.
+/// The output of `cargo metadata`; with `--no-deps` in `extra`, of the members only.
 pub(crate) fn metadata(extra: &[&str]) -> Result<Value> {
     let output = cargo()
         .args(["metadata", "--format-version=1"])
@@ -51,7 +51,7 @@ pub(crate) fn sources_of(name: &str) -> Result<PathBuf> {
         .collect();
     let &[manifest] = manifests.as_slice() else {
         return Err(format!(
-            "expected one package `{name}` in the graph, found {}",
+            "expected one package `{name}` in the dependency graph, found {}",
             manifests.len()
         )
         .into());
@@ -71,16 +71,17 @@ pub(crate) fn target() -> Result<PathBuf> {
         .into())
 }
 
-/// Makes a command of cargo build with the types of the oldest Kubernetes release.
+/// Configures a cargo command to build with the types of the oldest Kubernetes release.
 pub(crate) fn with_oldest(command: &mut Command) -> Result<&mut Command> {
-    // A folder of its own: k8s-openapi is the largest dependency, and switching back would build it again.
+    // A separate folder, because k8s-openapi is the largest dependency and switching back would build it
+    // again.
     let target = target()?.join(format!("kubernetes-{OLDEST}"));
     Ok(command
         .env("K8S_OPENAPI_ENABLED_VERSION", OLDEST.to_string())
         .env("CARGO_TARGET_DIR", target))
 }
 
-/// The oldest compiler the workspace promises to build with, as in `rust-version`.
+/// The oldest supported compiler, from `rust-version`.
 pub(crate) fn rust_version() -> Result<String> {
     let metadata = metadata(&["--no-deps"])?;
     Ok(metadata["packages"][0]["rust_version"]

@@ -1,4 +1,4 @@
-//! What cargo makes of the typed layer: the size of the library, and the time a program that uses it takes.
+//! Builds the typed layer: the size of its library, and the time a program that uses it takes to compile.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::workspace::{self, cargo};
 const PROGRAMS: &str = "informer-bloat";
 const ROUNDS: usize = 3;
 
-/// Builds `informers` with every group; its library and the size of that.
+/// Builds `informers` with every group; returns the path and the size of its library.
 pub(super) fn library() -> Result<(PathBuf, u64)> {
     let output = cargo()
         .args([
@@ -37,7 +37,7 @@ pub(super) fn library() -> Result<(PathBuf, u64)> {
     Ok((path, size))
 }
 
-/// The library's path, if the message of cargo is about it.
+/// The path of the library, if this message of cargo reports it.
 fn library_in(message: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(message).ok()?;
     if message["reason"] != "compiler-artifact" || message["target"]["name"] != "informers" {
@@ -50,7 +50,7 @@ fn library_in(message: &str) -> Option<PathBuf> {
         .find(|path| path.extension().is_some_and(|ending| ending == "rlib"))
 }
 
-/// How long the program with informers takes, and how long the one with `kube::Api`: each alone, everything below it built.
+/// Times the program with informers and the one with `kube::Api`, each alone and with its dependencies built.
 pub(super) fn times() -> Result<(Duration, Duration)> {
     run(cargo().args(["build", "-p", PROGRAMS]))?;
     Ok((best("pods_with_informers")?, best("pods_with_kube")?))
@@ -64,7 +64,7 @@ fn best(program: &str) -> Result<Duration> {
     Ok(best)
 }
 
-/// Compiles the program from nothing.
+/// Compiles the program without incremental state.
 fn rebuild(program: &str) -> Result<Duration> {
     forget_increments(&workspace::target()?.join("debug/incremental"), program)?;
     let source = workspace::root()
@@ -85,7 +85,7 @@ fn rebuild(program: &str) -> Result<Duration> {
     }
 }
 
-/// Deletes what the compiler remembers of the program: without it an unchanged source costs next to nothing.
+/// Deletes the incremental state of the program; with it, an unchanged source compiles in no time.
 fn forget_increments(folder: &Path, program: &str) -> Result<()> {
     if !folder.exists() {
         return Ok(());
@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn the_library_is_found_in_cargos_messages() {
-        let message = r#"{"reason":"compiler-artifact","target":{"name":"informers"},"filenames":["/t/libinformers-1.rlib","/t/libinformers-1.rmeta"]}"#;
+        let message = r#"{"reason":"compiler-artifact","target":{"name":"informers"},
+            "filenames":["/t/libinformers-1.rlib","/t/libinformers-1.rmeta"]}"#;
         assert_eq!(library_in(message), Some("/t/libinformers-1.rlib".into()));
         assert_eq!(library_in(&message.replace("\"informers\"", "\"listers\"")), None);
         assert_eq!(library_in("not json"), None);

@@ -1,4 +1,4 @@
-//! How many lines of generated source a kind needs.
+//! Counts the lines of generated source per kind.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ const COUNTED: [&str; 2] = ["informers/src/generated", "listers/src/generated"];
 /// The numbers of the whole table.
 pub(super) struct Lines {
     kinds: usize,
-    /// What is checked in, the frame of groups and versions included.
+    /// All lines, including the modules of groups and versions.
     all: usize,
-    /// What the kinds need by themselves.
+    /// The lines of the kinds alone.
     own: usize,
     pub(super) largest: Need,
 }
 
-/// The lines one kind needs.
+/// The lines of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Need {
     pub(super) lines: usize,
@@ -37,7 +37,7 @@ impl fmt::Display for Lines {
         } = self;
         write!(
             f,
-            "source: {all} generated lines, {own} of them for {kinds} kinds ({} each, at most {} for {}), the rest for groups and versions",
+            "source: {all} generated lines, {own} of them for {kinds} kinds ({} each, at most {} for {})",
             own.div_ceil(*kinds),
             largest.lines,
             largest.kind
@@ -65,7 +65,7 @@ pub(super) fn measure() -> Result<Lines> {
     })
 }
 
-/// What the kind adds to a version that is there already and that every release has.
+/// The lines that the kind adds to a version which exists already in every release.
 fn needed(row: &Resource) -> Result<usize> {
     let (types, _) = row.path.rsplit_once("::").ok_or("a path without a module")?;
     let neighbour = Resource {

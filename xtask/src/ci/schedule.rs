@@ -10,7 +10,8 @@ use crate::{Result, workspace};
 const POLL: Duration = Duration::from_millis(100);
 /// How often a line lists the running steps, so that a quiet log is not mistaken for a hang.
 const HEARTBEAT: Duration = Duration::from_secs(60);
-/// More steps at a time need more memory than they save minutes: each starts as many compilers as there are cores.
+/// More steps at a time need more memory than they save minutes: each starts as many compilers as there are
+/// cores.
 const MOST_AT_A_TIME: usize = 4;
 
 /// Runs the steps, in their order where they exclude each other; fails if one of them fails.

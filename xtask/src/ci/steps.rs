@@ -11,8 +11,8 @@ use crate::process::{run, run_and_read, works};
 use crate::workspace::{self, cargo, with_oldest};
 use crate::{Result, bloat, codegen, crd, e2e, every_kind, libtest, mutants, sim, tidy};
 
-/// In the order they start: what is cheap and fails often comes first, long steps before short ones. `.github` lists the
-/// same names.
+/// In the order they start: what is cheap and fails often comes first, long steps before short ones.
+/// `.github` lists the same names.
 pub(super) const ALL: &[Step] = &[
     step("fmt", Always, Elsewhere, fmt),
     step("tidy", Always, Elsewhere, check_tidy),
@@ -61,7 +61,7 @@ fn check_codegen() -> Result<Passed> {
 }
 
 fn clippy() -> Result<Passed> {
-    // With the tests that a plain `cargo test` leaves out.
+    // Including the tests that plain `cargo test` leaves out.
     let opt_in = format!("{},{}", e2e::FEATURE, every_kind::FEATURE);
     run(cargo()
         .args(["clippy", "--workspace", "--all-targets", "--features", &opt_in])
@@ -69,13 +69,13 @@ fn clippy() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// The README's test command, as it stands there: documentation tests included.
+/// The README's test command, unchanged: documentation tests included.
 fn test() -> Result<Passed> {
     run(cargo().arg("test"))?;
     Ok(Passed::Ran)
 }
 
-/// The generator on the definitions of real projects, where they are at hand.
+/// Runs the generator on the CRDs of real projects, if they are available.
 fn definitions() -> Result<Passed> {
     Ok(match crd::proof(crd::SHARED)? {
         crd::Outcome::Ran(note) => Passed::RanWith(note),
@@ -96,7 +96,7 @@ fn docs() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// The README's other command, with an end.
+/// The README's other command, with a time limit.
 fn quickstart() -> Result<Passed> {
     run(cargo().args([
         "run",
@@ -110,7 +110,7 @@ fn quickstart() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// Features that the build of the whole workspace switches on, or off, for everyone.
+/// Builds with feature sets that a build of the whole workspace never has.
 fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--no-default-features"]))?;
@@ -145,19 +145,20 @@ fn features() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// The tests with the oldest Kubernetes release of the table. The newest is what everything else here is built with.
+/// Runs the tests with the oldest Kubernetes release of the table. All other steps use the newest.
 fn oldest_kubernetes() -> Result<Passed> {
-    // Unit tests, examples and documentation tests would add minutes and nothing that depends on the release.
+    // Unit tests, examples and documentation tests do not depend on the release, and would add minutes.
     let tests = ["test", "-p", "informer-it", "--test", "it"];
     run(with_oldest(cargo().args(tests))?)?;
     let docs = ["doc", "-p", "informers", "-p", "listers", "--no-deps"];
     run(with_oldest(
         cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"),
     )?)?;
-    Ok(Passed::RanWith(format!("with the types of Kubernetes {OLDEST}")))
+    Ok(Passed::RanWith(format!("types of Kubernetes {OLDEST}")))
 }
 
-/// The typed layer with every release between the oldest and the newest: some kinds came and went in between.
+/// Checks the typed layer with every release between the oldest and the newest, because some kinds exist only
+/// there.
 fn releases_between() -> Result<Passed> {
     let target = workspace::target()?.join("kubernetes-between");
     let between = (OLDEST.minor + 1..NEWEST.minor).map(|minor| Release { minor });
@@ -186,7 +187,7 @@ fn models() -> Result<Passed> {
         "model",
     ]))?;
     Ok(match libtest::passed(&output) {
-        0 => Passed::Skipped("0 models: no test of informer-core has `model` in its name".to_owned()),
+        0 => Passed::Skipped("no test of informer-core has `model` in its name".to_owned()),
         models => Passed::RanWith(format!("{models} models")),
     })
 }
@@ -196,29 +197,31 @@ fn check_mutants() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// Some seeds of the simulation; `cargo xtask sim --seeds 10000` is the long run.
+/// Runs some seeds of the simulation; `cargo xtask sim --seeds 10000` is the long run.
 fn simulation() -> Result<Passed> {
     const SEEDS: &str = "200";
     sim::play_few(SEEDS)?;
     Ok(Passed::RanWith(format!("{SEEDS} seeds")))
 }
 
-/// The live tests, where a kube-apiserver and an etcd are at hand, or Go to build them.
+/// Runs the live tests, if a kube-apiserver and an etcd are installed, or Go to build them.
 fn end_to_end() -> Result<Passed> {
     Ok(match e2e::run(&[])? {
         e2e::Outcome::Ran => Passed::Ran,
-        e2e::Outcome::Skipped => Passed::Skipped("neither a kube-apiserver and an etcd nor Go".to_owned()),
+        e2e::Outcome::Skipped => {
+            Passed::Skipped("neither kube-apiserver and etcd nor Go is installed".to_owned())
+        }
     })
 }
 
-/// Runs each fuzz target for a bounded number of inputs where that is possible; `cargo test` runs the same corpus, seeded.
+/// Runs each fuzz target for a limited time, if cargo-fuzz is installed. `cargo test` runs the same corpus.
 fn fuzz() -> Result<Passed> {
     if !works(Command::new("cargo").args(["+nightly", "fuzz", "--version"])) {
         let reason = "cargo-fuzz or a nightly toolchain is not installed; `cargo test` ran the corpus";
         return Ok(Passed::Skipped(reason.to_owned()));
     }
     for target in ["frames", "gzip", "list_splitter", "key_parser"] {
-        // What is found goes into the first folder; the second, which is checked in, is only read.
+        // New inputs go into the first folder; the second one, which is checked in, is only read.
         let found = workspace::root().join("target/fuzz").join(target);
         std::fs::create_dir_all(&found)?;
         run(Command::new("cargo")
@@ -248,7 +251,8 @@ fn msrv() -> Result<Passed> {
         .split_whitespace()
         .find(|name| is_release(name, &version))
     else {
-        let reason = format!("no toolchain {version}; clippy still refuses newer library calls");
+        let reason =
+            format!("toolchain {version} is not installed; clippy still rejects newer library calls");
         return Ok(Passed::Skipped(reason));
     };
     let target = workspace::target()?.join("msrv");
@@ -259,7 +263,7 @@ fn msrv() -> Result<Passed> {
     Ok(Passed::RanWith(toolchain.to_owned()))
 }
 
-/// Whether a toolchain's name, `1.89.0-x86_64-..` or `1.89-x86_64-..`, is a release of `version`.
+/// Whether a toolchain's name, such as `1.89.0-x86_64-..` or `1.89-x86_64-..`, is a release of `version`.
 fn is_release(toolchain: &str, version: &str) -> bool {
     toolchain
         .strip_prefix(version)
@@ -270,14 +274,14 @@ fn deny() -> Result<Passed> {
     if !works(cargo().args(["deny", "--version"])) {
         return Ok(Passed::Skipped("cargo-deny is not installed".to_owned()));
     }
-    // Advisories need a download that says nothing about the change at hand.
+    // Advisories need a download, and do not depend on the change that is tested.
     run(cargo().args(["deny", "check", "bans", "licenses", "sources"]))?;
     Ok(Passed::Ran)
 }
 
 fn machete() -> Result<Passed> {
     if !works(cargo().args(["machete", "--version"])) {
-        let reason = "cargo-machete is not installed; tidy looked for names that no source has";
+        let reason = "cargo-machete is not installed; tidy checks for unused dependencies";
         return Ok(Passed::Skipped(reason.to_owned()));
     }
     run(cargo().arg("machete"))?;

@@ -1,8 +1,8 @@
-//! Puts the features of the groups between their two lines in a manifest.
+//! Replaces the features of the groups in a manifest, between two marker lines.
 
 use informer_gen::emit::{FEATURES_BEGIN, FEATURES_END};
 
-/// `manifest` with the lines from [`FEATURES_BEGIN`] to [`FEATURES_END`] replaced by `features`, which has both.
+/// Replaces the lines from [`FEATURES_BEGIN`] to [`FEATURES_END`] by `features`, which includes both.
 pub(super) fn with_features(manifest: &str, features: &str) -> Result<String, String> {
     let missing = |line: &str| format!("the line `{line}` is missing below `[features]`");
     let begin = line_start(manifest, FEATURES_BEGIN).ok_or_else(|| missing(FEATURES_BEGIN))?;
@@ -13,7 +13,7 @@ pub(super) fn with_features(manifest: &str, features: &str) -> Result<String, St
     Ok(format!("{before}{features}{gap}{after}"))
 }
 
-/// Where the whole line `line` begins.
+/// The position of the whole line `line`.
 fn line_start(text: &str, line: &str) -> Option<usize> {
     text.match_indices(line).map(|(start, _)| start).find(|&start| {
         let (before, after) = (&text[..start], &text[start + line.len()..]);
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_between_the_lines_is_replaced() {
+    fn only_the_text_between_the_markers_is_replaced() {
         let old = format!(
             "[features]\ntls = []\n{}\n[dependencies]\n",
             section("old = []\n")
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_without_the_lines_is_an_error_that_quotes_them() {
+    fn a_missing_marker_is_an_error_that_quotes_it() {
         let error = with_features("[features]\n", &section("")).unwrap_err();
         assert!(error.contains(FEATURES_BEGIN), "{error}");
         let error = with_features(&format!("{FEATURES_BEGIN}\n"), &section("")).unwrap_err();

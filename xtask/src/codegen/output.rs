@@ -1,4 +1,4 @@
-//! What is generated, as files: written whole, or compared whole, so that no orphan survives.
+//! Generated files and folders, written or compared as a whole, so that a file nothing generates is found.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +15,10 @@ pub(super) struct Output {
     pub(super) files: BTreeMap<String, String>,
 }
 
-/// A file that is not as it would be written.
+/// A file that differs from its generated text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
-    /// It is there with another text.
+    /// Its text differs.
     Edited {
         path: String,
         /// The first line that differs, counted from 1.
@@ -26,9 +26,9 @@ pub(super) enum Difference {
         found: String,
         expected: String,
     },
-    /// It is not there.
+    /// It does not exist.
     Missing { path: String },
-    /// It is in a generated folder, and nothing generates it.
+    /// It is in a generated folder, but nothing generates it.
     Orphan { path: String },
 }
 
@@ -42,13 +42,13 @@ impl fmt::Display for Difference {
                 expected,
             } => write!(f, "{path}:{line} is `{found}`, not `{expected}`"),
             Self::Missing { path } => write!(f, "{path} is missing"),
-            Self::Orphan { path } => write!(f, "{path} is an orphan: nothing generates it"),
+            Self::Orphan { path } => write!(f, "nothing generates {path}; delete it"),
         }
     }
 }
 
 impl Output {
-    /// Deletes the folders, then writes every file. A file outside the folders that has its text already is left alone.
+    /// Deletes the folders, then writes every file. An up-to-date file outside the folders is not touched.
     pub(super) fn write(&self, root: &Path) -> Result<()> {
         for folder in &self.folders {
             match std::fs::remove_dir_all(root.join(folder)) {
@@ -109,7 +109,7 @@ fn edited(path: &str, found: &str, expected: &str) -> Difference {
     }
 }
 
-/// The paths, from the root, of all files below a folder, which need not exist.
+/// The paths, from the root, of all files below a folder, which may be missing.
 fn files_below(root: &Path, folder: &str) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of its own for each test, gone at the end.
+    /// A temporary folder of one test, deleted on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// What is found after `change` was done to a fresh tree, and that writing anew corrects it.
+    /// Checks the differences after `change` to a fresh tree, and that writing again removes them.
     fn check(test: &str, change: impl FnOnce(&Scratch), expected: &[&str]) {
         let scratch = Scratch::new(test);
         output().write(&scratch.0).unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_by_hand_is_found_with_its_line() {
+    fn a_manual_edit_is_reported_with_its_line() {
         check(
             "edit",
             |tree| tree.write("a/generated/b.rs", "one\nTWO\n"),
@@ -198,16 +198,16 @@ mod tests {
     }
 
     #[test]
-    fn an_orphan_is_found_and_deleted() {
+    fn a_file_that_nothing_generates_is_reported_and_deleted() {
         check(
             "orphan",
             |tree| tree.write("a/generated/deep/old.rs", "x\n"),
-            &["a/generated/deep/old.rs is an orphan: nothing generates it"],
+            &["nothing generates a/generated/deep/old.rs; delete it"],
         );
     }
 
     #[test]
-    fn a_missing_file_is_found() {
+    fn a_missing_file_is_reported() {
         check(
             "missing",
             |tree| std::fs::remove_dir_all(tree.0.join("a/generated")).unwrap(),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn files_beside_a_generated_folder_are_left_alone() {
+    fn files_outside_generated_folders_are_ignored() {
         check("beside", |tree| tree.write("a/lib.rs", "x\n"), &[]);
     }
 }

@@ -1,7 +1,9 @@
-//! The proof: crates generated from the definitions of real projects compile and decode those projects' own objects, losing nothing.
+//! The proof: crates generated from the CRDs of real projects compile, and decode the projects' objects
+//! without loss.
 //!
-//! The definitions are not part of this repository. Where there is a folder with them, each of its folders is a project, with
-//! `crds/` and `objects/`. What is generated is built below the target folder, offline and with the lock file of this workspace.
+//! The CRDs are not part of this repository. Each subfolder of the given folder is a project, with `crds/`
+//! and `objects/`. The generated crates are built below the target folder, offline and with the lock file of
+//! this workspace.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,21 +11,21 @@ use std::process::Command;
 use crate::workspace::{self, cargo};
 use crate::{Result, artifact, process};
 
-/// Where the definitions may be, from the root of the workspace.
+/// The default folder of the CRDs, relative to the root of the workspace.
 pub(crate) const SHARED: &str = "../shared/crds";
 
-/// Whether there was anything to prove.
+/// Whether the proof ran.
 pub(crate) enum Outcome {
-    /// What was decoded.
+    /// The number of decoded objects, as text.
     Ran(String),
-    /// There are no definitions.
+    /// No CRDs were found.
     Skipped(String),
 }
 
-/// One project, and the kinds that were generated for it.
+/// One project and its generated kinds.
 struct Project {
     name: String,
-    /// What the crate is called in code.
+    /// The name of the crate in code.
     module: String,
     folder: PathBuf,
     kinds: Vec<Kind>,
@@ -37,12 +39,12 @@ struct Kind {
     path: String,
 }
 
-/// Generates, compiles and decodes everything in `folder`, a path from the root of the workspace.
+/// Generates, compiles and decodes everything in `folder`, a path relative to the root of the workspace.
 pub(crate) fn proof(folder: &str) -> Result<Outcome> {
     let folder = workspace::root().join(folder);
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        let reason = format!("there are no definitions in {}", folder.display());
-        println!("crd --proof: skipped, because {reason}");
+        let reason = format!("no CRDs in {}", folder.display());
+        println!("crd --proof: skipped: {reason}");
         return Ok(Outcome::Skipped(reason));
     };
     let mut folders = entries
@@ -51,11 +53,11 @@ pub(crate) fn proof(folder: &str) -> Result<Outcome> {
     folders.retain(|folder| folder.join("crds").is_dir());
     folders.sort();
     if folders.is_empty() {
-        return Err(format!("no folder of {} has a folder `crds`", folder.display()).into());
+        return Err(format!("no subfolder of {} contains a folder `crds`", folder.display()).into());
     }
     let place = workspace::target()?.join("crd-proof");
     let _absent = std::fs::remove_dir_all(&place);
-    // As `cargo test` has built it.
+    // With these arguments, `cargo test` has built it already.
     let tests = ["test", "--workspace", "--test", "crd", "--no-run"];
     let program = artifact::build("informer-gen/cli", "informer-gen", &tests)?;
     let projects = folders
@@ -67,7 +69,7 @@ pub(crate) fn proof(folder: &str) -> Result<Outcome> {
     Ok(Outcome::Ran(output.lines().last().unwrap_or_default().to_owned()))
 }
 
-/// Writes the crate of a project. Its manifest is ours, so that it depends on this workspace and not on what is published.
+/// Writes the crate of a project, with a manifest that depends on this workspace instead of published crates.
 fn generate(program: &Path, place: &Path, folder: &Path) -> Result<Project> {
     let name = folder
         .file_name()
@@ -84,7 +86,7 @@ fn generate(program: &Path, place: &Path, folder: &Path) -> Result<Project> {
     if kinds.is_empty() {
         return Err(format!("nothing was generated for {name}").into());
     }
-    // Generated again, it is the same.
+    // Generating twice gives the same text.
     process::run(command.arg("--check"))?;
     Ok(Project {
         module: name.replace('-', "_"),
@@ -94,7 +96,8 @@ fn generate(program: &Path, place: &Path, folder: &Path) -> Result<Project> {
     })
 }
 
-/// Reads a line that the program prints of a kind: `example.com/v1 Foo -> out/src/example_com/v1/foo.rs (2 types)`.
+/// Parses the line that the program prints for a kind:
+/// `example.com/v1 Foo -> out/src/example_com/v1/foo.rs (2 types)`.
 fn kind(line: &str) -> Option<Kind> {
     let (what, place) = line.split_once(" -> ")?;
     let (api_version, kind) = what.split_once(' ')?;
@@ -114,9 +117,10 @@ fn write_decoder(place: &Path, projects: &[Project]) -> Result<()> {
         .iter()
         .map(|project| format!("\"{}\"", project.name))
         .collect();
-    // The profile is that of this workspace, so that what is built there is not built again.
+    // The profile of this workspace, so that its dependencies are not built again.
     let root = format!(
-        "[workspace]\nresolver = \"3\"\nmembers = [\"decode\", {}]\n\n[profile.dev]\ndebug = \"line-tables-only\"\n\n\
+        "[workspace]\nresolver = \"3\"\nmembers = [\"decode\", {}]\n\n\
+         [profile.dev]\ndebug = \"line-tables-only\"\n\n\
          [profile.dev.package.\"*\"]\ndebug = false\n",
         members.join(", ")
     );
@@ -143,7 +147,7 @@ fn arm(project: &Project, kind: &Kind) -> String {
     )
 }
 
-/// The manifest of a crate that needs what generated crates need, and these.
+/// The manifest of a crate with the dependencies of generated crates, and on these projects.
 fn manifest(name: &str, projects: &[Project]) -> String {
     let informers = workspace::root().join("informers");
     let projects: String = projects
@@ -151,9 +155,11 @@ fn manifest(name: &str, projects: &[Project]) -> String {
         .map(|project| format!("{0} = {{ path = \"../{0}\" }}\n", project.name))
         .collect();
     format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n{projects}\
-         informers = {{ path = {informers:?} }}\nk8s-openapi = {{ version = \"0.29\", default-features = false, features = [\"std\"] }}\n\
-         kube = {{ version = \"5\", default-features = false }}\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n\
+         [dependencies]\n{projects}informers = {{ path = {informers:?} }}\n\
+         k8s-openapi = {{ version = \"0.29\", default-features = false, features = [\"std\"] }}\n\
+         kube = {{ version = \"5\", default-features = false }}\n\
+         serde = {{ version = \"1\", features = [\"derive\"] }}\n\
          serde-saphyr = \"2\"\nserde_json = \"1\"\n"
     )
 }
@@ -182,9 +188,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_program_gives_the_type() {
+    fn the_type_is_parsed_from_a_line_of_output() {
         let line = "cert-manager.io/v1 Issuer -> a/src/cert_manager_io/v1/issuer.rs (162 types)";
-        let found = kind(line).expect("it is a line of a kind");
+        let found = kind(line).expect("the line describes a kind");
         assert_eq!(
             (found.api_version.as_str(), found.path.as_str()),
             ("cert-manager.io/v1", "cert_manager_io::v1::Issuer")

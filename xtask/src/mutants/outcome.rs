@@ -1,4 +1,4 @@
-//! What a run of the test binary showed, read from its output.
+//! The outcome of a run of the test binary, parsed from its output.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,11 +15,11 @@ pub(super) enum Outcome {
     Failed {
         tests: Vec<String>,
     },
-    /// The process ended badly without saying which test failed: it aborted, or was killed.
+    /// The process failed without naming a test: it aborted or was killed.
     Crashed {
         status: String,
     },
-    /// The time was over; `hanging` are the tests reported as slow until then.
+    /// The time limit passed; `hanging` are the tests that were reported as slow.
     TimedOut {
         limit: Duration,
         hanging: Vec<String>,
@@ -49,13 +49,13 @@ impl Outcome {
     }
 }
 
-/// The judgement on one mutant.
+/// The verdict on one mutant.
 pub(super) enum Verdict {
-    /// Its guarantee's own tests did not pass.
+    /// The guarantee's own tests failed.
     Caught(Outcome),
-    /// They passed; `elsewhere` is what the whole suite said.
+    /// They passed; `elsewhere` is the outcome of the whole suite.
     Survived { tests: usize, elsewhere: Outcome },
-    /// There is no such test.
+    /// The guarantee has no test.
     NoTest { filter: String },
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Outcome {
         match self {
             Self::Passed { tests } => write!(f, "{tests} tests passed"),
             Self::Failed { tests } => f.write_str(&tests.join(", ")),
-            Self::Crashed { status } => write!(f, "the process, which ended with {status}"),
+            Self::Crashed { status } => write!(f, "the process ended with {status}"),
             Self::TimedOut { limit, hanging } if hanging.is_empty() => {
                 write!(f, "timeout after {} s", limit.as_secs())
             }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_a_failed_test_that_ends_badly_is_a_crash() {
+    fn a_failed_run_without_a_failed_test_is_a_crash() {
         let outcome = Outcome::of_exit(false, "signal: 6", "running 2 tests\n");
         assert_eq!(
             outcome,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mutant_that_only_other_tests_see_is_told_apart() {
+    fn a_mutant_caught_only_by_other_tests_is_reported_as_survived() {
         let elsewhere = Outcome::of_exit(false, "", "test other::c ... FAILED\n");
         let verdict = Verdict::Survived { tests: 1, elsewhere };
         assert_eq!(verdict.to_string(), "NOT its own 1 tests, only by other::c");
