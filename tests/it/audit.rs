@@ -1,4 +1,5 @@
-//! Self-audit: a sound cache passes, a wrong one is found, told and healed, and what says nothing is no verdict.
+//! Self-audit: a correct cache passes, a wrong one is detected, reported and repaired, and inconclusive
+//! audits are skipped.
 
 mod found;
 mod limits;
@@ -50,7 +51,7 @@ async fn a_correct_cache_passes_and_status_reports_it() {
     audited.informer.shutdown().await;
 }
 
-/// Whatever an informer covers, and however it reads it, while objects come, change, go, and change their labels.
+/// For every scope and every way of reading, while objects are created, changed, relabelled and deleted.
 async fn check_sound_under_writes<K>(
     change: impl FnOnce(SharedInformerBuilder<K>) -> SharedInformerBuilder<K>,
     dynamic: K::DynamicType,

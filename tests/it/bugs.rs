@@ -1,12 +1,12 @@
-//! Bugs that others have had, one test each, named after what went wrong: none of them is here.
+//! Bugs of other projects, one test each: this library does not have them.
 //!
-//! `docs/reliability.md` says whose bug each was and what its users saw. Bugs for which another test of this workspace fails as
-//! surely are named only there.
+//! `docs/reliability.md` lists the project and the effect of each bug. Bugs already covered by another test
+//! of this workspace are listed only there.
 
+mod delivery;
 mod lost;
 mod memory;
 mod stuck;
-mod told;
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use k8s_openapi::api::core::v1::ConfigMap;
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Both ways in which a state is read.
+/// Both ways to read the initial state.
 const MODES: [InitialState; 2] = [InitialState::WatchList, InitialState::List];
 
-/// An informer over the ConfigMaps of a server that reads its state in one of the two ways, not started.
+/// An informer over the ConfigMaps of a server with the given way to read its state, not started.
 fn informer_by(initial: InitialState, server: &ApiServer) -> SharedInformer<ConfigMap> {
     let builder = SharedInformer::builder(server.client());
     builder.initial_state(initial).build().unwrap()
 }
 
-/// The state of an informer in a word.
+/// The state of an informer as text.
 fn state(informer: &SharedInformer<ConfigMap>) -> String {
     informer.status().state.to_string()
 }

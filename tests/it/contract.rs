@@ -1,4 +1,4 @@
-//! The calls users write, in one program: names that stay, in every release.
+//! The calls users write, in one program: names that stay stable in every release.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,7 +98,7 @@ async fn the_contract_compiles_and_does_what_it_says() -> Result<(), Box<dyn std
         assert_eq!(words(&events.next().await.unwrap()), expected);
     }
     quiet(&informer).await;
-    // A panic of a handler is caught, so an assertion in one shows here only.
+    // Panics of handlers are caught, so their assertions are checked here.
     for handler in informer.status().handlers {
         assert_eq!((handler.panics, handler.synced), (0, true), "{handler:?}");
     }

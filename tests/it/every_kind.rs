@@ -1,4 +1,5 @@
-//! One object of every kind, from its birth to its end, seen through the kind's own accessors on the embedded API server.
+//! One object of every kind, from creation to deletion, seen through the kind's own accessors on the embedded
+//! API server.
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
@@ -31,7 +32,7 @@ async fn one_object_of_every_kind_is_seen_from_birth_to_end() {
     }
 }
 
-/// A check for each kind, not yet begun.
+/// A check for each kind, not started.
 struct Checks(Vec<(String, LocalBoxFuture<'static, ()>)>);
 
 impl Visitor for Checks {
@@ -86,7 +87,7 @@ async fn check<K>(
     stage.factory.shutdown().await;
 }
 
-/// The server with the object, and a factory: what needs no kind is compiled once.
+/// The server with the object, and a factory. Not generic, so compiled once.
 struct Stage {
     server: ApiServer,
     factory: SharedInformerFactory,
@@ -106,7 +107,7 @@ impl Stage {
         }
     }
 
-    /// Gives the object an annotation (a server may give labels of its own), and says at which version that is seen.
+    /// Annotates the object (a server may add labels itself), and returns the version of that write.
     fn update(&self) -> ResourceVersion {
         let mut object = self.object.clone();
         object["metadata"]["annotations"] = json!({ "changed": "yes" });
@@ -114,7 +115,7 @@ impl Stage {
         ResourceVersion::new(&self.server.resource_version())
     }
 
-    /// Deletes the object, and says at which version that is seen.
+    /// Deletes the object, and returns the version of the deletion.
     fn delete(&self) -> ResourceVersion {
         self.server.delete(&self.object).unwrap();
         ResourceVersion::new(&self.server.resource_version())

@@ -1,4 +1,4 @@
-//! The factory: one informer for each kind, whoever asks; started, stopped and dropped together.
+//! The factory: one informer per kind, shared by all callers; started, stopped and dropped together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) fn factory_of(server: &ApiServer) -> SharedInformerFactory {
     SharedInformerFactory::new(server.client())
 }
 
-/// How many lists and watches of a resource the server was asked for.
+/// The number of lists and watches of a resource that the server received.
 pub(crate) fn asked(server: &ApiServer, plural: &str) -> (usize, usize) {
     let requests = server.requests().of(plural);
     (requests.lists().len(), requests.watches().len())
@@ -252,7 +252,8 @@ async fn options_of_a_kind_extend_those_of_the_factory() {
     factory.shutdown().await;
 }
 
-/// Upstream: code-generator's TestTransforms, with the more specific transform winning instead of the factory's.
+/// Upstream: code-generator's TestTransforms, with the more specific transform winning instead of the
+/// factory's.
 #[tokio::test(start_paused = true)]
 async fn a_transform_for_all_kinds_yields_to_one_of_a_kind() {
     let server = server_with(&["a"]);

@@ -1,4 +1,5 @@
-//! Informers of kinds that are known at run time only, as client-go's dynamicinformer has them, and a factory's list options.
+//! Informers of kinds known only at run time, as client-go's dynamicinformer has them, and a factory's list
+//! options.
 
 use informer_testing::{ApiServer, Fault, Rule, WatchCache};
 use informers::{Deleted, Event, InitialState, Origin, SharedInformer, SharedInformerFactory};
@@ -116,7 +117,8 @@ async fn an_existing_object_of_a_kind_without_a_type_is_initial() {
     }
 }
 
-/// Upstream: TestFilteredDynamicSharedInformerFactory, all six scenarios: a namespace, and list options for all kinds.
+/// Upstream: TestFilteredDynamicSharedInformerFactory, all six scenarios: a namespace, and list options for
+/// all kinds.
 #[tokio::test(start_paused = true)]
 async fn a_filtered_dynamic_factory_delivers_what_its_namespace_and_selectors_select() {
     let scenarios = [
@@ -147,7 +149,7 @@ async fn a_filtered_dynamic_factory_delivers_what_its_namespace_and_selectors_se
                 "spec": { "replicas": 1 },
             })))
             .unwrap();
-        // A bookmark tells the informer how far it is when nothing of it was selected.
+        // A bookmark moves the version of the informer when no object was selected.
         settled(&informer, &server).await;
         let events = heard.events();
         let scenario = format!("{namespace} {labels} {fields}: {events:?}");
@@ -215,7 +217,8 @@ async fn list_options_of_a_factory_select_the_objects_of_every_kind() {
     assert_eq!(names(), ["a", "a b"]);
     assert_eq!(metadata.indexer().len(), 2);
 
-    // An object that leaves the selector is deleted, and one that enters it is added, by the watch and by a relist.
+    // An object that leaves the selector is deleted, and one that enters it is added, by the watch and by a
+    // relist.
     server.update(&secret("a", "back")).unwrap();
     server.update(&secret("c", "front")).unwrap();
     settled(&secrets, &server).await;
@@ -247,7 +250,8 @@ async fn list_options_of_a_factory_select_the_objects_of_every_kind() {
     factory.shutdown().await;
 }
 
-/// Upstream: TestMetadataSharedInformerFactory: a handler of metadata receives additions, updates and deletions, without content.
+/// Upstream: TestMetadataSharedInformerFactory: a handler of metadata receives additions, updates and
+/// deletions, without content.
 #[tokio::test(start_paused = true)]
 async fn metadata_alone_is_delivered_when_an_object_is_added_updated_and_deleted() {
     let server = ApiServer::start();
@@ -283,7 +287,8 @@ async fn metadata_alone_is_delivered_when_an_object_is_added_updated_and_deleted
     factory.shutdown().await;
 }
 
-/// Upstream: TestSyncResult: the error of a wait names every cache that is not in sync, and why, and no other.
+/// Upstream: TestSyncResult: the error of a wait names every cache that is not in sync, and why, and no
+/// other.
 #[tokio::test(start_paused = true)]
 async fn a_wait_names_every_informer_that_is_not_in_sync_and_no_other() {
     let server = ApiServer::start();

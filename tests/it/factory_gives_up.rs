@@ -1,5 +1,4 @@
-//! When a wait for sync gives up, and when it does not: refusals, failures that no waiting heals, unreachable
-//! servers.
+//! When a wait for sync gives up, and when it does not: refusals, permanent failures, unreachable servers.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use crate::support::{Door, LONG, item, item_in, server_with};
 
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A started factory with an informer of config maps, over a client that goes through a door.
+/// A started factory with an informer of config maps, over a client behind a door.
 fn behind(door: &Door, server: &ApiServer) -> SharedInformerFactory {
     let factory = SharedInformerFactory::new(door.client(server));
     factory.core().v1().config_maps().informer();

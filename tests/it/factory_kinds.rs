@@ -1,4 +1,4 @@
-//! Kinds a factory learns of at run time, custom resources, metadata, and options that cannot work.
+//! Kinds known only at run time, custom resources, metadata, and invalid options.
 
 use informer_testing::ApiServer;
 use informers::{

@@ -1,4 +1,4 @@
-//! Waiting for a factory's informers: until they and their handlers are in sync, or with the reason of each that is not.
+//! Waiting for a factory's informers and handlers to sync, or for the reason of each that does not.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::factory::factory_of;
 use crate::support::{LONG, server_with};
 
-/// A factory that was asked for config maps, pods and secrets, and started.
+/// A started factory with informers of config maps, pods and secrets.
 fn started(server: &ApiServer) -> SharedInformerFactory {
     let factory = factory_of(server);
     factory.core().v1().config_maps().informer();

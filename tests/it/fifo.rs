@@ -183,7 +183,7 @@ async fn the_queue_has_synced_when_its_first_state_has_come_out() {
     check(&[replace_two], 0, false).await;
     check(&[replace_two], 1, false).await;
     check(&[replace_two], 2, true).await;
-    // Further cases of ours: what else can happen to a state that is still in line.
+    // Further cases: what else can happen to a queued state.
     check(&[replace_two, |fifo| fifo.delete(&key("b"))], 1, true).await;
     check(&[replace_two, |fifo| add(fifo, "c", 1)], 2, true).await;
     check(&[replace_two, replace_none], 0, true).await;

@@ -1,4 +1,5 @@
-//! The fuzz targets on stable: the same functions and the same corpus, mutated from fixed seeds for a few seconds.
+//! The fuzz targets on stable: the same functions and the same corpus, mutated from fixed seeds for a few
+//! seconds.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ fn mutations_of_the_corpus_break_no_invariant() {
     );
 }
 
-/// Whoever adds a target must give it a corpus, and the other way round.
+/// Every target has a corpus, and every corpus a target.
 #[test]
 fn every_target_has_its_corpus() {
     let mut folders: Vec<String> = std::fs::read_dir(corpus())

@@ -1,4 +1,5 @@
-//! The kinds of handlers: closures, `Handlers`, trait objects, `Filtered` and async ones, and what an event tells of itself.
+//! The kinds of handlers: closures, `Handlers`, trait objects, `Filtered` and async ones, and the accessors
+//! of an event.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::queue_support::{LONG, Script, object};
 
-/// What was heard, in order.
+/// Received events, in order.
 #[derive(Clone, Default)]
 struct Diary(Arc<Mutex<Vec<String>>>);
 
@@ -170,8 +171,8 @@ fn an_update_across_the_filter_becomes_an_addition_or_a_deletion() {
     );
 }
 
-/// Upstream asks the filter about the last state: there, an object that stopped matching with its last change is
-/// never deleted for a handler that heard it come.
+/// Upstream applies the filter to the last state: there, an object that stopped matching with its last change
+/// is never deleted for a handler that received its addition.
 #[test]
 fn a_filter_never_loses_the_deletion_of_what_it_let_through() {
     let add = |is_wanted| Event::added(state(1, is_wanted), Origin::Live);
@@ -187,7 +188,8 @@ fn a_filter_never_loses_the_deletion_of_what_it_let_through() {
     );
 }
 
-/// The filter is not always a function of the object alone: what it let through counts, not what it would say now.
+/// The filter is not always a function of the object alone: keys that passed before count, not its current
+/// result.
 #[test]
 fn a_filter_that_changes_its_mind_delivers_a_consistent_history() {
     let diary = Diary::default();
@@ -216,8 +218,9 @@ fn a_filter_that_changes_its_mind_delivers_a_consistent_history() {
     ]);
 }
 
-/// Upstream: TestDeltaFIFO_KeyOf, TestRealFIFO_KeyOf, TestDeletedObjectGetKey, TestDeletedObjectGetObjectName,
-/// TestDeletionHandlingObjectToName, TestTypedResourceEventHandlerAdapter. A tombstone without an object cannot be written.
+/// Upstream: TestDeltaFIFO_KeyOf, TestRealFIFO_KeyOf, TestDeletedObjectGetKey,
+/// TestDeletedObjectGetObjectName, TestDeletionHandlingObjectToName, TestTypedResourceEventHandlerAdapter. A
+/// tombstone without an object cannot be written.
 #[test]
 fn every_event_knows_its_key_and_its_newest_object() {
     let (key, last) = (ObjectKey::namespaced("web", "a"), object("web/a", 1));
@@ -232,11 +235,11 @@ fn every_event_knows_its_key_and_its_newest_object() {
     }
     let nameless = Arc::new(ConfigMap::default());
     assert_eq!(Event::added(nameless.clone(), Origin::Live).key(), None);
-    // A tombstone knows the key even of an object that does not.
+    // A tombstone has the key even if its object has none.
     assert_eq!(Event::missed(key.clone(), nameless).key(), Some(key));
 }
 
-/// Objects may be Secrets, and events end up in logs.
+/// Objects may be Secrets, and events may be logged.
 #[test]
 fn debug_output_names_objects_and_never_shows_their_contents() {
     let secret = |at: u64| {
@@ -324,7 +327,7 @@ async fn every_kind_of_handler_can_be_added_and_receives_the_same() {
     }
 }
 
-/// A handler on the blocking pool, the default: it hears the same, in order.
+/// A handler on the blocking pool, the default: it receives the same events in order.
 #[tokio::test]
 async fn a_handler_on_the_blocking_pool_receives_everything_in_order() {
     let script = Script::start(1, vec![object("a", 1)]).await;

@@ -49,7 +49,8 @@ impl Gated {
     }
 }
 
-/// Upstream: synctrack TestSingleFile, TestSingleFileCounting, TestBasicLogic, where the source is in sync first.
+/// Upstream: synctrack TestSingleFile, TestSingleFileCounting, TestBasicLogic, where the source is in sync
+/// first.
 #[tokio::test(start_paused = true)]
 async fn a_registration_is_in_sync_when_the_handler_has_returned_from_every_initial_addition() {
     const OBJECTS: usize = 100;
@@ -82,7 +83,7 @@ async fn a_registration_is_in_sync_when_the_handler_has_returned_from_every_init
     assert!(handler.registration.has_synced());
 }
 
-/// Upstream: synctrack TestBasicLogic, for a handler that was there before the source.
+/// Upstream: synctrack TestBasicLogic, for a handler added before the source synced.
 #[tokio::test(start_paused = true)]
 async fn a_handler_added_before_the_start_is_in_sync_when_it_has_returned_from_every_initial_addition() {
     let (server, source) = Server::new(None);
@@ -152,7 +153,8 @@ async fn a_wait_for_sync_ends_when_the_handler_is_removed() {
     assert_eq!(handler.registration.status().depth, 0);
 }
 
-/// Past its limit a handler hears the newest state of each object, as one true event; nothing else waits for it.
+/// Past its limit a handler receives the newest state of each object as one consistent event; nothing else
+/// waits for it.
 #[tokio::test(start_paused = true)]
 async fn a_lagging_handler_receives_a_merged_but_true_history() {
     let mut script = Script::start(1, vec![object("a", 1)]).await;
@@ -223,7 +225,7 @@ async fn a_handler_that_lags_can_be_disconnected_instead() {
     );
 }
 
-/// A disconnected handler stays in the status until it is removed, and no longer.
+/// A disconnected handler stays in the status until it is removed.
 #[tokio::test(start_paused = true)]
 async fn a_disconnected_handler_can_be_removed_for_good() {
     let script = Script::start(1, vec![object("a", 1)]).await;
@@ -250,7 +252,7 @@ async fn a_disconnected_handler_can_be_removed_for_good() {
     handler.registration.remove().await;
     assert_eq!(handler.registration.status().state, HandlerState::Removed);
     assert!(!is_listed());
-    // It is forgotten with the next commit; what stays is the script's own handler.
+    // It is removed with the next commit; only the handler of the script stays.
     assert_eq!(script.informer.kept_handlers(), 2);
     script.server.modified(object("a", 5));
     sleep(LONG).await;

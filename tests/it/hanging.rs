@@ -4,7 +4,7 @@ use std::process::Command;
 
 use tokio::watchdog::LIMIT_VARIABLE;
 
-/// Set in a second process of this very test, which hangs.
+/// Set in a second process of this test, which hangs.
 const HANG: &str = "INFORMER_IT_HANG";
 
 fn check(name: &str) {

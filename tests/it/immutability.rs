@@ -1,7 +1,8 @@
-//! What must not compile: the type system stands in for client-go's mutation detector and for its run-time type errors.
+//! Code that must not compile: the type system replaces client-go's mutation detector and run-time type
+//! errors.
 //!
-//! Each case stands beside its permitted neighbour, which differs in the guilty line only: so a case cannot fail to
-//! compile for another reason unnoticed.
+//! Each case has a valid counterpart that differs only in the offending line, so a case cannot fail to
+//! compile for another reason.
 
 /// Upstream: TestMutationDetector. A cached object is shared, so it cannot be changed in place:
 ///
@@ -16,7 +17,7 @@
 /// }
 /// ```
 ///
-/// Whoever wants to change it changes a copy:
+/// Change a copy instead:
 ///
 /// ```
 /// use informer_core::SharedInformer;
@@ -31,7 +32,7 @@
 #[allow(dead_code, reason = "it carries its documentation only")]
 struct CachedObjects;
 
-/// Upstream: TestMutationDetector. What a handler hears is what the cache holds:
+/// Upstream: TestMutationDetector. Handlers receive the objects of the cache:
 ///
 /// ```compile_fail,E0596
 /// use informer_core::{Event, SharedInformer};
@@ -63,7 +64,8 @@ struct CachedObjects;
 #[allow(dead_code, reason = "it carries its documentation only")]
 struct HandledObjects;
 
-/// Upstream: TestTypedIndexer, where a wrong value is an error at run time. An index knows the type of its values:
+/// Upstream: TestTypedIndexer, where a wrong value is an error at run time. An index knows the type of its
+/// values:
 ///
 /// ```compile_fail,E0277
 /// use informer_core::SharedInformer;
@@ -87,7 +89,7 @@ struct HandledObjects;
 #[allow(dead_code, reason = "it carries its documentation only")]
 struct IndexValues;
 
-/// Handlers run on other threads, so what they hold must be fit for that:
+/// Handlers run on other threads, so their captures must be `Send`:
 ///
 /// ```compile_fail,E0277
 /// use informer_core::{Event, SharedInformer};

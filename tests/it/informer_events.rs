@@ -1,4 +1,4 @@
-//! The stream of events, and what happens to the events of who is too slow.
+//! The stream of events, and the policies for slow readers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +88,8 @@ async fn dropping_a_stream_unregisters_it() {
     informer.shutdown().await;
 }
 
-/// Streams that come and go between two changes leave nothing behind: unread ones, and ones dropped with an event in hand.
+/// Streams added and dropped between two changes leave nothing behind: unread ones, and ones dropped after an
+/// event.
 #[tokio::test(start_paused = true)]
 async fn streams_that_come_and_go_are_forgotten() {
     let server = server_with(&["a"]);
@@ -100,7 +101,7 @@ async fn streams_that_come_and_go_are_forgotten() {
         let mut read = informer.events();
         assert_eq!(words(&read.next().await.unwrap()), "initial a");
     }
-    // Counted inside: `status()` leaves removed ones out, whether they are forgotten or not.
+    // Counted internally: `status()` omits removed ones even if they leak.
     assert_eq!(
         informer.kept_handlers(),
         2,
@@ -119,7 +120,7 @@ async fn settled_but_for_streams(informer: &SharedInformer<ConfigMap>, server: &
     informer.wait_until_within(&version, LONG).await.unwrap();
 }
 
-/// A reader decides when to read on; nothing waits for it, so nothing may blame it.
+/// A reader decides when to read; nothing waits for it, so a shutdown never names it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_never_names_a_stream() {
     let server = server_with(&["a"]);
@@ -269,7 +270,7 @@ async fn coalesce_folds_per_object_and_stays_true() {
         ["update a", "delete b", "update c", "add d"],
         "then folded; `brief` came and went"
     );
-    // Caught up, it is exact again.
+    // Once it has caught up, it receives every change again.
     slow.update("c", 4..=6).await;
     quiet(&slow.informer).await;
     assert_eq!(slow.heard.take(), ["update c", "update c", "update c"]);
@@ -328,7 +329,7 @@ async fn a_stream_whose_policy_is_to_disconnect_ends() {
     informer.shutdown().await;
 }
 
-/// Waits for the cache only: a stream that nobody reads is never quiet.
+/// Waits for the cache only: an unread stream is never idle.
 async fn settled_cache(informer: &SharedInformer<ConfigMap>, server: &ApiServer) {
     let version = server.resource_version().as_str().into();
     informer.wait_until_within(&version, LONG).await.unwrap();

@@ -1,4 +1,4 @@
-//! What happens to an informer when something outside it breaks: its runtime, a value type, a setting out of all measure.
+//! Failures outside the informer: its runtime, a value type, extreme settings.
 
 use std::cmp::Ordering;
 use std::sync::mpsc;
@@ -42,7 +42,7 @@ fn a_runtime_dropped_under_an_informer_ends_it_for_everyone_who_waits() {
     drop(server);
 }
 
-/// A value that cannot be compared with another one: a bug in the user's type, met by the store's tree.
+/// A value that cannot be compared with another one: a bug in the user's type, reached by the store's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fussy(String);
 
@@ -118,7 +118,7 @@ async fn a_handler_added_right_after_the_start_cannot_lower_the_check_period() {
     informer.shutdown().await;
 }
 
-/// Retries do not hide the state: whoever looks, at any time, sees why nothing comes.
+/// Retries do not hide the state: at any time it shows why nothing arrives.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_stays_visible_while_it_is_tried_again() {
     let server = server_with(&["a"]);
@@ -154,7 +154,8 @@ async fn the_stream_of_an_informer_cancelled_before_its_start_ends_at_once() {
     assert!(matches!(next, Ok(None)), "nothing will ever come");
 }
 
-/// The handler is held inside its call on a real thread, removed, and others come; it is still what a shutdown waits for.
+/// The handler is held inside its call on a real thread, removed, and others are added; a shutdown still
+/// waits for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removed_handler_that_is_still_busy_is_named_by_a_shutdown() {
     let server = server_with(&["a"]);

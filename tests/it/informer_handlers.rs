@@ -57,8 +57,8 @@ async fn a_late_handler_over_an_empty_cache_syncs_at_once() {
     informer.shutdown().await;
 }
 
-/// Upstream: TestEventPanics, TestPanicPropagated. Upstream's process dies unless told otherwise, and then waits a second;
-/// here the next event comes at once, and each handler is on its own.
+/// Upstream: TestEventPanics, TestPanicPropagated. Upstream's process exits unless configured otherwise, and
+/// then waits a second; here the next event follows at once, and other handlers are unaffected.
 #[tokio::test(start_paused = true)]
 async fn panics_are_reported_and_each_handler_is_on_its_own() {
     let server = server_with(&["a", "b"]);
@@ -81,7 +81,7 @@ async fn panics_are_reported_and_each_handler_is_on_its_own() {
             .unwrap(),
         informer
             .add_async_handler(|event: Event<ConfigMap>| {
-                // Not even a future comes of this one.
+                // This one panics before it returns a future.
                 assert!(event.key().unwrap().name() != "a", "cannot bear a");
                 std::future::ready(())
             })
@@ -164,7 +164,7 @@ async fn an_index_is_complete_at_once_whenever_it_is_added() {
     informer.shutdown().await;
 }
 
-/// Removing and adding between relists leaves every handler with the truth.
+/// Handlers added and removed between relists end with the state of the cache.
 #[tokio::test(start_paused = true)]
 async fn handlers_that_come_between_relists_believe_the_truth() {
     let server = server_with(&["a", "b"]);

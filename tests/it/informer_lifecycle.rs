@@ -1,4 +1,4 @@
-//! The life of an informer: it starts once, stops in order, and leaves no task behind.
+//! The lifecycle of an informer: it starts once, stops in order, and leaves no task behind.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -92,7 +92,7 @@ async fn adding_a_handler_after_the_stop_is_an_error() {
     assert!(informer.events().next().await.is_none());
 }
 
-/// When a handler is added in the life of an informer that is then shut down.
+/// When a handler is added, relative to the shutdown.
 #[derive(Clone, Copy, Debug)]
 enum Added {
     BeforeTheStart,
@@ -299,7 +299,7 @@ async fn a_token_cancelled_before_the_start_ends_everything() {
 #[tokio::test(start_paused = true)]
 async fn an_informer_that_is_dropped_stops_and_its_cache_goes_on_answering() {
     let server = server_with(&["a"]);
-    // A client has a task of its own for as long as it lives.
+    // A client has its own task as long as it lives.
     let client = server.client();
     let informer = SharedInformer::<ConfigMap>::builder(client.clone())
         .build()

@@ -1,4 +1,4 @@
-//! What an informer logs: every change once, and never as often as a server wants.
+//! Log lines of an informer: every change once, with a bounded rate.
 
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What can be chosen for an informer: selectors, parameters, managed fields, limits; and what is refused.
+//! Options of an informer: selectors, parameters, managed fields, limits, and invalid values.
 
 use std::time::Duration;
 

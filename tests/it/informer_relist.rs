@@ -1,4 +1,4 @@
-//! What handlers hear of changes and of relists: order, last states, transforms, and a store that is never behind.
+//! Events of changes and relists: order, last states, transforms, and a store that is never behind.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -13,8 +13,8 @@ use crate::support::{
     value, version_of,
 };
 
-/// Upstream: TestSharedInformerWatchDisruption, TestResetWatch. Upstream tells a handler without resyncs of every object when
-/// the informer never resyncs; here an unchanged object is a resync, and only who asked for those hears it.
+/// Upstream: TestSharedInformerWatchDisruption, TestResetWatch. Upstream delivers every object to handlers
+/// without a resync period; here an unchanged object is a resync, delivered only to handlers with a period.
 #[tokio::test(start_paused = true)]
 async fn after_a_lost_watch_only_changes_are_news() {
     let server = server_with(&["a", "b", "c"]);
@@ -174,7 +174,7 @@ async fn hammering_the_server_leaves_cache_and_handlers_with_its_state() {
     let hammers = (0..3_usize).map(|hammer| {
         let server = server.clone();
         tokio::task::spawn_blocking(move || {
-            // Each thread has names of its own, so every write must succeed.
+            // Each thread has its own names, so every write must succeed.
             let name = |blow: usize| format!("item-{hammer}-{}", blow % 7);
             let mut alive = [false; 7];
             for blow in 0..100_usize {
@@ -231,8 +231,8 @@ async fn a_deletion_carries_the_last_state() {
     informer.shutdown().await;
 }
 
-/// Upstream: TestDeletionHandlingObjectToName, TestDeletedObjectGetObjectName, TestDeletedObjectGetKey. A tombstone without an
-/// object cannot be made here: `Missed` always has the last known state.
+/// Upstream: TestDeletionHandlingObjectToName, TestDeletedObjectGetObjectName, TestDeletedObjectGetKey. A
+/// tombstone without an object cannot be made here: `Missed` always has the last known state.
 #[test]
 fn a_deletion_names_its_object_either_way() {
     let object = Arc::new(item("a", "1"));
@@ -249,7 +249,7 @@ fn a_deletion_names_its_object_either_way() {
     );
 }
 
-/// Lets user code stop at a chosen moment, on a real thread.
+/// Stops user code at a chosen moment, on a real thread.
 struct Gate {
     armed: Arc<AtomicBool>,
     entered: mpsc::Receiver<()>,
@@ -278,7 +278,7 @@ fn gate() -> (Gate, impl Fn() + Send + Sync + 'static) {
     )
 }
 
-/// A handler that comes while a relist is held at the gate hears each object once.
+/// A handler added while a relist waits at the gate receives each object once.
 async fn check_late_handler(
     server: &ApiServer,
     informer: &SharedInformer<ConfigMap>,

@@ -33,8 +33,8 @@ async fn a_removed_handler_no_longer_counts() {
     informer.shutdown().await;
 }
 
-/// Upstream: TestSharedInformerRemoveForeignHandler. A registration knows its informer, so it cannot be handed to another one;
-/// what is left to show is that it touches only its own.
+/// Upstream: TestSharedInformerRemoveForeignHandler. A registration knows its informer, so it cannot be
+/// handed to another one; what is left to show is that it touches only its own.
 #[tokio::test(start_paused = true)]
 async fn removing_a_handler_leaves_other_informers_alone() {
     let server = server_with(&["a"]);
@@ -121,7 +121,7 @@ async fn no_event_reaches_a_handler_after_its_removal() {
     informer.shutdown().await;
 }
 
-/// What waits in the buffer is not told either.
+/// Buffered events are not delivered either.
 #[tokio::test(start_paused = true)]
 async fn a_removal_drops_what_waits() {
     let server = server_with(&["a", "b", "c"]);
@@ -149,7 +149,8 @@ async fn a_removal_drops_what_waits() {
     informer.shutdown().await;
 }
 
-/// Holds a handler inside a call, on a real thread. Gives the registration, and the sender that lets it go.
+/// Holds a handler inside a call, on a real thread. Returns the registration, and the sender that releases
+/// it.
 async fn held_inside(
     informer: &SharedInformer<ConfigMap>,
     left: &Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Resyncs: who hears every object again, and how often.
+//! Resyncs: which handlers receive every object again, and how often.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn informer_with(server: &ApiServer, resync: Option<Duration>) -> SharedInformer
     .unwrap()
 }
 
-/// Adds a handler that asks for resyncs this often.
+/// Adds a handler with this resync period.
 fn add(informer: &SharedInformer<ConfigMap>, period: Option<Duration>) -> Heard<ConfigMap> {
     let heard = Heard::new();
     let options = HandlerOptions::default().resync(period);
@@ -31,7 +31,7 @@ fn add(informer: &SharedInformer<ConfigMap>, period: Option<Duration>) -> Heard<
     heard
 }
 
-/// How many resyncs of `a` each handler hears in each of the seconds after the start.
+/// The number of resyncs of `a` that each handler receives in each second after the start.
 async fn check_seconds(
     informer: &SharedInformer<ConfigMap>,
     handlers: &[Heard<ConfigMap>],
@@ -87,7 +87,7 @@ async fn periods_count_from_the_start_however_late_it_is() {
     informer.shutdown().await;
 }
 
-/// What handlers with these wishes get, those before and those after the start.
+/// The periods of handlers added before and after the start.
 async fn check_periods(
     informer: Option<Duration>,
     before: &[HandlerOptions],
@@ -198,7 +198,7 @@ async fn a_removed_handler_is_not_resynced() {
     informer.shutdown().await;
 }
 
-/// A process that was suspended for ten periods is ten resyncs late; nobody needs more than one of them.
+/// A process that was suspended for ten periods is ten resyncs late; one of them is enough.
 #[tokio::test(start_paused = true)]
 async fn a_suspended_process_gets_one_resync_and_not_a_burst() {
     let server = server_with(&["a"]);

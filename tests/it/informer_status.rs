@@ -1,4 +1,4 @@
-//! What an informer says about itself: states, errors, counts, versions, and waits for them.
+//! The status of an informer: states, errors, counts, versions, and waits for them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::support::{Door, LONG, informer_of, item, keys, server_with, settled, start, unseen};
 
-/// An informer behind a door, with a record of the errors its handler was told.
+/// An informer behind a door, with a record of the errors its handler received.
 struct Guarded {
     server: ApiServer,
     door: Door,
@@ -396,7 +396,7 @@ async fn a_list_in_pages_shows_how_far_it_is() {
     informer.shutdown().await;
 }
 
-/// Every scope has its own place: what one reflector reports never lands in another scope.
+/// Every scope has its own status: a reflector never writes to that of another scope.
 #[tokio::test(start_paused = true)]
 async fn each_scope_reports_for_itself() {
     let server = ApiServer::start();

@@ -116,7 +116,7 @@ async fn the_version_of_the_cache_follows_every_event_and_bookmarks() {
     server.delete(&item("b", "")).unwrap();
     settled(&informer, &server).await;
     check();
-    // Something else changes: only a bookmark can tell.
+    // Something else changes: only a bookmark shows it.
     server
         .create(&k8s_openapi::api::core::v1::Secret {
             metadata: item("s", "").metadata,
@@ -128,8 +128,8 @@ async fn the_version_of_the_cache_follows_every_event_and_bookmarks() {
     informer.shutdown().await;
 }
 
-/// Upstream: TestStoreResourceVersionWithNonMetaTransform. There is no object without metadata here; the nearest is a transform
-/// that takes the version away, and the store's version moves nevertheless.
+/// Upstream: TestStoreResourceVersionWithNonMetaTransform. There is no object without metadata here; the
+/// nearest is a transform that removes the version; the store's version still moves.
 #[tokio::test(start_paused = true)]
 async fn a_transform_that_drops_versions_does_not_stop_the_version_of_the_cache() {
     let server = server_with(&["a"]);
@@ -145,8 +145,8 @@ async fn a_transform_that_drops_versions_does_not_stop_the_version_of_the_cache(
     informer.shutdown().await;
 }
 
-/// Upstream: TestSharedInformerStartRace. A transform and an error handler are given to the builder, so nothing can race with
-/// the start; what remains is that they are in force from the first object on.
+/// Upstream: TestSharedInformerStartRace. A transform and an error handler are given to the builder, so
+/// nothing can race with the start; this test shows that they apply from the first object on.
 #[tokio::test(start_paused = true)]
 async fn a_transform_is_in_force_from_the_first_object_on() {
     let server = server_with(&["a", "b"]);

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::scripted::Rig;
 use crate::support::{Door, Heard, LONG, informer_of, item, quiet, server_with, start, version_of};
 
-/// Upstream: TestWaitFor, as far as it applies: many wait, all wake, whoever comes late does not wait at all.
+/// Upstream: TestWaitFor, as far as it applies: many wait, all wake, and a late caller does not wait.
 #[tokio::test(start_paused = true)]
 async fn any_number_of_tasks_can_wait() {
     let server = server_with(&["a"]);
@@ -86,8 +86,8 @@ async fn a_wait_returns_at_once_when_the_version_is_there() {
         .expect("the last state still has it");
 }
 
-/// Upstream: TestMutationCacheOnAddOrUpdate: what was written counts until the store has it or something newer. Upstream lays
-/// the write over the store meanwhile; here the reader waits.
+/// Upstream: TestMutationCacheOnAddOrUpdate: a write counts until the store has it or something newer.
+/// Upstream overlays the write on the store; here the reader waits.
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_a_write_ends_with_an_equal_or_a_newer_store_and_not_before() {
     for (arrives, ends) in [("a@1", false), ("a@2", true), ("a@3", true)] {
@@ -141,7 +141,7 @@ async fn versions_that_cannot_be_ordered_cannot_be_waited_for() {
     informer.shutdown().await;
 }
 
-/// What waits on an informer must return although no task of it ever ran.
+/// Waits must return although no task of the informer ever ran.
 #[tokio::test(start_paused = true)]
 async fn a_token_cancelled_before_the_start_ends_every_wait() {
     let server = server_with(&["a"]);

@@ -55,7 +55,7 @@ fn server_with_widgets() -> ApiServer {
     server
 }
 
-/// One object lives through an informer of its kind: created, changed and deleted, before and after a relist.
+/// One object of the kind is created, changed and deleted, before and after a relist.
 async fn check_kind<K>(
     server: &ApiServer,
     builder: SharedInformerBuilder<K>,
@@ -111,7 +111,7 @@ async fn built_in_kinds_namespaced_and_cluster_scoped() {
         "metadata": {"name": "front", "namespace": "default"},
         "spec": {"selector": {}, "template": {"metadata": {}}},
     }));
-    // Not in its spec, which is optional in some releases of the types only.
+    // Not in its spec, which is optional only in some releases of the types.
     let annotate = |deployment: &mut Deployment| {
         deployment.metadata.annotations = Some([("team".to_owned(), "web".to_owned())].into());
     };

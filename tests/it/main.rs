@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 // Here `#[tokio::test]` and `#[test]` are those of this package's library: the same, and a watchdog that
-// names a test that hangs and ends the process. Tests are written as anywhere else, so that none can forget
-// it.
+// names a test that hangs and ends the process. Tests are written as usual, so none can omit it.
 #[macro_use]
 extern crate informer_it_macros;
 extern crate informer_it as tokio;

@@ -106,7 +106,7 @@ async fn a_wait_is_a_wait_for_every_namespace() {
     let informer = informer_over(&server, &["web", "db"]);
     start(&informer).await;
     let written = version_of(&server.create(&item_in("web", "new", "1")).unwrap());
-    // `db` hears of that version with its next bookmark, a minute later at most.
+    // `db` reaches that version with its next bookmark, at most a minute later.
     let early = informer.wait_until_within(&written, Duration::from_secs(1)).await;
     assert!(early.is_err(), "`db` cannot know yet: {early:?}");
     assert_eq!(informer.indexer().len(), 4, "although `web` has it");
@@ -131,7 +131,7 @@ async fn a_relist_of_one_namespace_does_not_touch_the_other() {
         heard.add_to(&informer);
         start(&informer).await;
         heard.take();
-        // Only a namespace that changes is behind what is forgotten; both list again, one after the other.
+        // Only a namespace with changes is behind the compaction; both relist, one after the other.
         server.close_watches();
         server.delete(&item_in("web", "a", "")).unwrap();
         server.create(&item_in("web", "z", "1")).unwrap();

@@ -1,4 +1,5 @@
-//! Every option of the builders takes effect: set for one informer, for a factory, and for one kind of a factory.
+//! Every option of the builders takes effect: set for one informer, for a factory, and for one kind of a
+//! factory.
 //!
 //! The table is compared with the builders' sources, so an option without a row fails the test.
 

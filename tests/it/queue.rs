@@ -1,7 +1,8 @@
-//! The queue between reflector and store, behaviour by behaviour as upstream's tests of its queues state it.
+//! The queue between reflector and store, with the behaviours of upstream's queue tests.
 //!
-//! Upstream pops one key, or one change, at a time. Here a pop is a prefix of everything that arrived, grouped by key,
-//! and a replacement is one entry whose deletions are found at commit: `queue_commit.rs` has the tests of those.
+//! Upstream pops one key, or one change, at a time. Here a pop is a prefix of everything that arrived,
+//! grouped by key, and a replacement is one entry whose deletions are found at commit: `queue_commit.rs` has
+//! the tests of those.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,7 +72,8 @@ async fn all_changes_of_a_key_come_out_once_oldest_first() {
     check_batches(&mut receiver, &["a: added@1 updated@2 deleted@3; at 3"]).await;
 }
 
-/// Upstream: TestDeltaFIFO_detectLineJumpers, TestRealFIFO_detectLineJumpers. Ours is the strict order of the second.
+/// Upstream: TestDeltaFIFO_detectLineJumpers, TestRealFIFO_detectLineJumpers. Ours is the strict order of the
+/// second.
 #[tokio::test(start_paused = true)]
 async fn a_key_sent_again_waits_behind_what_came_before() {
     let (mut sender, mut receiver) = queue(one_at_a_time());
@@ -87,7 +89,7 @@ async fn a_key_sent_again_waits_behind_what_came_before() {
     .await;
 }
 
-/// Grouping by key must not lose the order over all keys: handlers hear it.
+/// Grouping by key must keep the order over all keys, since handlers see it.
 #[tokio::test(start_paused = true)]
 async fn a_batch_remembers_the_order_of_arrival_over_all_keys() {
     let (mut sender, mut receiver) = queue(QueueOptions::default());
@@ -134,8 +136,8 @@ async fn a_batch_ends_at_its_size_at_a_replacement_and_at_a_resync() {
     .await;
 }
 
-/// Upstream: TestRealFIFO_PopBrokenItemsInBatch. Upstream hands out what it cannot find a key for; without a name nothing
-/// could be done with it, so it is not queued, and a list that had one deletes nothing.
+/// Upstream: TestRealFIFO_PopBrokenItemsInBatch. Upstream delivers objects without a key; here they are not
+/// queued, and a list that contained one deletes nothing.
 #[tokio::test(start_paused = true)]
 async fn an_object_without_a_name_is_not_queued_and_stops_nothing() {
     let nameless = || Arc::new(ConfigMap::default());
@@ -202,8 +204,9 @@ async fn each_object_is_transformed_once_and_last_states_too() {
     assert_eq!(calls.load(Ordering::Relaxed), 5);
 }
 
-/// Upstream: TestRealFIFO_transformer, where a failing transform keeps the object out of the queue. Here the object is known
-/// to exist, so that what the cache has of it can be marked stale, and nothing else is stopped.
+/// Upstream: TestRealFIFO_transformer, where a failing transform keeps the object out of the queue. Here the
+/// object is known to exist, so that what the cache has of it can be marked stale, and nothing else is
+/// stopped.
 #[tokio::test(start_paused = true)]
 async fn a_transform_that_fails_or_panics_makes_only_its_object_unusable() {
     let transform: Transform<ConfigMap> = Arc::new(|object| match object.metadata.name.as_deref() {
@@ -286,8 +289,9 @@ async fn an_undecodable_object_is_queued_if_its_key_can_be_read() {
     check_batches(&mut receiver, &["a: unusable(bad); at 1"]).await;
 }
 
-/// Upstream: TestDeltaFIFO_addReplace, TestRealFIFO_addReplace, TestRealFIFO_ReplaceAtomicPop, TestDeltaFIFO_ReplaceDeltaType. Upstream's
-/// DeltaFIFO folds both into one pop; a prefix keeps what arrived before the replacement before it.
+/// Upstream: TestDeltaFIFO_addReplace, TestRealFIFO_addReplace, TestRealFIFO_ReplaceAtomicPop,
+/// TestDeltaFIFO_ReplaceDeltaType. Upstream's DeltaFIFO folds both into one pop; a prefix keeps what arrived
+/// before the replacement before it.
 #[tokio::test(start_paused = true)]
 async fn an_addition_and_a_replacement_come_out_as_two_batches() {
     let (mut sender, mut receiver) = queue(QueueOptions::default());
@@ -305,8 +309,8 @@ async fn a_replacement_after_a_queued_deletion_still_has_the_object() {
     check_batches(&mut receiver, &["a: deleted@1; at 1", "replace at 2: a@2, first"]).await;
 }
 
-/// Upstream: TestRealFIFO_ReplaceAtomic. Every replacement is kept, each in its turn; a second one of the same scope waits until
-/// the first is taken out, because a whole state is large.
+/// Upstream: TestRealFIFO_ReplaceAtomic. Every replacement is kept, each in its turn; a second one of the
+/// same scope waits until the first is taken out, because a whole state is large.
 #[tokio::test(start_paused = true)]
 async fn replacements_keep_their_place_among_changes_and_bookmarks() {
     let (mut sender, mut receiver) = queue(QueueOptions::default());
@@ -333,8 +337,9 @@ async fn replacements_keep_their_place_among_changes_and_bookmarks() {
     sending.await.unwrap();
 }
 
-/// Upstream: TestRealFIFO_ResyncAtomic, TestDeltaFIFO_UpdateResyncRace, TestRealFIFO_UpdateResyncRace: a resync tells what the store
-/// holds when its turn comes, after everything that was queued before it, so it cannot be stale.
+/// Upstream: TestRealFIFO_ResyncAtomic, TestDeltaFIFO_UpdateResyncRace, TestRealFIFO_UpdateResyncRace: a
+/// resync delivers the state of the store when its turn comes, after everything that was queued before it, so
+/// it cannot be stale.
 #[tokio::test(start_paused = true)]
 async fn a_resync_waits_its_turn_behind_queued_changes() {
     let (mut sender, mut receiver) = queue(QueueOptions::default());
@@ -361,7 +366,8 @@ async fn resyncs_in_a_row_are_one_for_all_their_handlers() {
     check_batches(&mut receiver, &[]).await;
 }
 
-/// Upstream: TestRealFIFO_ReplaceAtomic, for its bookmarks. Ours do not split a batch: they only move its version.
+/// Upstream: TestRealFIFO_ReplaceAtomic, for its bookmarks. Ours do not split a batch: they only move its
+/// version.
 #[tokio::test(start_paused = true)]
 async fn a_bookmark_moves_the_version_of_its_scope_in_its_turn() {
     let (mut sender, mut receiver) = queue(one_at_a_time());
@@ -388,8 +394,8 @@ async fn each_scope_reaches_its_own_version() {
 }
 
 /// Upstream: TestDeltaFIFO_HasSynced, TestRealFIFO_HasSynced, TestDeltaFIFO_HasSyncedCorrectOnDeletion,
-/// TestRealFIFO_HasSyncedCorrectOnDeletion. Upstream takes any first change for the initial state, and counts objects; here only
-/// a whole state is one, and it is popped at once, with what it deletes.
+/// TestRealFIFO_HasSyncedCorrectOnDeletion. Upstream treats any first change as the initial state, and counts
+/// objects; here only a whole state counts, and it is popped in one step with its deletions.
 #[tokio::test(start_paused = true)]
 async fn the_queue_has_synced_when_the_first_replacement_of_every_scope_is_popped() {
     let scopes = ["x", "y"].map(|namespace| Scope::of(Some(namespace)));
@@ -417,7 +423,7 @@ async fn the_queue_has_synced_when_the_first_replacement_of_every_scope_is_poppe
     assert_eq!(pop(&mut receiver).await, "replace at 3: x/c@3");
 }
 
-/// What an interrupted watch-list has collected is never seen (guarantee I4), and what it deletes is not in it.
+/// Objects of an interrupted watch-list are never visible (guarantee I4), nor are objects it deleted.
 #[tokio::test(start_paused = true)]
 async fn a_state_is_collected_out_of_sight() {
     let (sender, mut receiver) = queue(QueueOptions::default());

@@ -1,4 +1,4 @@
-//! The queue's bounds and its ends: who waits, who is woken, and what a dropped wait leaves behind.
+//! The queue's bounds and its ends: waiting, wake-ups, and dropped waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ async fn full() -> (DeltaSender<ConfigMap>, DeltaReceiver<ConfigMap>) {
     (sender, receiver)
 }
 
-/// Sends from a task of its own.
+/// Sends from a separate task.
 fn send(sender: &DeltaSender<ConfigMap>, name: &str, at: u64) -> JoinHandle<Result<(), Closed>> {
     let mut sender = sender.clone();
     let object = object(name, at);
@@ -83,7 +83,7 @@ async fn a_send_dropped_while_it_waits_enqueues_nothing_and_robs_nobody_of_a_wak
     check_batches(&mut receiver, &["kept: added@3; at 3"]).await;
 }
 
-/// The task that was woken goes away before it runs: the room it was woken for is still there for the other.
+/// The woken task is dropped before it runs: the other one gets its room.
 #[tokio::test(start_paused = true)]
 async fn a_send_dropped_after_its_wakeup_leaves_the_room_to_others() {
     let (sender, mut receiver) = full().await;
@@ -113,7 +113,7 @@ async fn a_waiting_pop_is_woken_by_each_kind_of_entry() {
         let (sender, mut receiver) = queue(QueueOptions::default());
         let waiting = tokio::spawn(async move { pop(&mut receiver).await });
         settle().await;
-        // A sender of its own keeps the queue open: only the entry can be what wakes.
+        // A separate sender keeps the queue open, so only the entry can wake the pop.
         let open = sender.clone();
         tokio::spawn(send(sender));
         assert_eq!(timeout(LONG, waiting).await.unwrap().unwrap(), expected);
@@ -142,8 +142,8 @@ async fn a_waiting_pop_is_woken_by_each_kind_of_entry() {
     .await;
 }
 
-/// Upstream: TestDeltaFIFO_PopShouldUnblockWhenClosed, TestRealFIFO_PopShouldUnblockWhenClosed, where ten pops wait. Here there is
-/// one receiver, and a pop borrows it: ten cannot wait.
+/// Upstream: TestDeltaFIFO_PopShouldUnblockWhenClosed, TestRealFIFO_PopShouldUnblockWhenClosed, where ten
+/// pops wait. Here there is one receiver, and a pop borrows it: ten cannot wait.
 #[tokio::test(start_paused = true)]
 async fn a_waiting_pop_ends_when_the_last_sender_is_dropped() {
     let (sender, mut receiver) = queue(QueueOptions::default());
@@ -224,7 +224,7 @@ async fn a_second_replacement_waits_for_the_first_of_its_scope_only() {
     check_batches(&mut receiver, &["replace at 3: , first", "replace at 2: x/b@2"]).await;
 }
 
-/// Changes never wait behind a replacement, nor it behind them: only their own bounds hold.
+/// Changes never wait behind a replacement, nor it behind them: only their own bounds apply.
 #[tokio::test(start_paused = true)]
 async fn a_replacement_has_room_in_a_full_queue() {
     let (sender, mut receiver) = full().await;

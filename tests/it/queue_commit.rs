@@ -1,7 +1,8 @@
-//! What upstream's queues promise of deletions and resyncs, shown on a whole informer.
+//! Guarantees of upstream's queues about deletions and resyncs, on a whole informer.
 //!
-//! Upstream's queue looks back into the store to find what a replacement deletes or a resync tells. Here the queue knows
-//! nothing of the store: both are found when the entry's turn comes, with everything before it already in the store.
+//! Upstream's queue queries the store for the deletions of a replacement and the objects of a resync. Here
+//! the queue does not know the store: both are found when the entry's turn comes, with everything before it
+//! already in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +29,9 @@ enum Before {
 }
 use Before::{Added, Deleted, Modified};
 
-/// Starts with `a@1 b@2 c@3`, lets things happen, lists again, and compares what a handler hears after the initial state. The
-/// changes and the end of the watch come in one breath, so that changes are queued when the new state arrives.
+/// Starts with `a@1 b@2 c@3`, makes changes, lists again, and compares the events of a handler after the
+/// initial state. The changes and the end of the watch arrive together, so that changes are queued when the
+/// new state arrives.
 #[track_caller]
 fn check<'a>(
     before: &'a [Before],
@@ -55,8 +57,8 @@ fn check<'a>(
     }
 }
 
-/// Upstream: TestDeltaFIFO_ReplaceMakesDeletions, TestDeltaFIFO_ReplaceMakesDeletionsReplaced, TestRealFIFO_ReplaceMakesDeletions,
-/// TestRealFIFO_ReplaceMakesDeletionsReplaced.
+/// Upstream: TestDeltaFIFO_ReplaceMakesDeletions, TestDeltaFIFO_ReplaceMakesDeletionsReplaced,
+/// TestRealFIFO_ReplaceMakesDeletions, TestRealFIFO_ReplaceMakesDeletionsReplaced.
 #[tokio::test(start_paused = true)]
 async fn a_replacement_deletes_what_it_lacks_with_its_last_known_state() {
     // Known to the store only.
@@ -96,7 +98,8 @@ async fn a_replacement_deletes_what_it_lacks_with_its_last_known_state() {
     .await;
 }
 
-/// Upstream: TestDeltaFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue, TestRealFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue.
+/// Upstream: TestDeltaFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue,
+/// TestRealFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue.
 #[tokio::test(start_paused = true)]
 async fn a_replacement_deletes_what_was_only_in_the_queue() {
     let all = [("a", 1), ("b", 2), ("c", 3)];
@@ -169,7 +172,8 @@ async fn a_replacement_has_the_last_word_on_queued_changes() {
     .await;
 }
 
-/// Upstream: TestDeltaFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue: a repeated Replace does not duplicate deletions.
+/// Upstream: TestDeltaFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue: a repeated Replace does not duplicate
+/// deletions.
 #[tokio::test(start_paused = true)]
 async fn replacements_in_a_row_delete_each_object_once() {
     let mut script = Script::start(3, initial()).await;
@@ -187,8 +191,8 @@ async fn replacements_in_a_row_delete_each_object_once() {
     assert!(script.stored().is_empty());
 }
 
-/// Upstream: TestDeltaFIFO_enqueueingNoLister, TestRealFIFO_enqueueingNoLister. It is queued, as in the second, and found to say nothing at
-/// commit, as in the first.
+/// Upstream: TestDeltaFIFO_enqueueingNoLister, TestRealFIFO_enqueueingNoLister. It is queued, as in the
+/// second, and ignored at commit, as in the first.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_of_an_unknown_object_is_not_delivered() {
     let mut script = Script::start(3, initial()).await;
@@ -208,7 +212,7 @@ async fn a_deletion_of_an_object_only_in_the_store_is_delivered() {
     assert_eq!(script.stored(), ["a@1", "c@3"]);
 }
 
-/// Grouping by key inside a batch must not show: handlers hear everything in the order of arrival.
+/// Grouping by key inside a batch must not be visible: handlers receive everything in the order of arrival.
 #[tokio::test(start_paused = true)]
 async fn the_changes_of_one_batch_are_delivered_in_order_of_arrival() {
     let mut script = Script::start(3, initial()).await;
@@ -227,7 +231,8 @@ async fn the_changes_of_one_batch_are_delivered_in_order_of_arrival() {
         .await;
 }
 
-/// An object recreated between two lists was deleted in between, and whoever heard the add hears that (guarantee I10).
+/// An object recreated between two lists was deleted in between, and handlers that received the addition
+/// receive that (guarantee I10).
 #[tokio::test(start_paused = true)]
 async fn a_replacement_with_another_object_of_the_same_name_is_a_deletion_and_an_addition() {
     let mut script = Script::start(1, vec![object_with_uid("a", 1, "first")]).await;
@@ -262,7 +267,7 @@ async fn a_resync_says_nothing_of_an_object_that_is_gone() {
 #[tokio::test(start_paused = true)]
 async fn a_resync_never_delivers_an_older_state_than_before() {
     let mut script = resyncing().await;
-    // The watch and the resync speak at the same instant, again and again; whoever is first, nothing goes back.
+    // The watch and the resync fire at the same instant repeatedly; in either order, nothing goes back.
     let mut last = 3;
     for at in 4..24 {
         tokio::time::sleep(PERIOD).await;
@@ -280,7 +285,7 @@ async fn a_resync_never_delivers_an_older_state_than_before() {
 
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// An informer that tells everything again every ten seconds, past its initial state.
+/// An informer with a resync every ten seconds, past its initial state.
 async fn resyncing() -> Script {
     let mut script = Script::start_with(3, initial(), |builder| builder.resync(PERIOD)).await;
     for expected in INITIAL {

@@ -1,4 +1,4 @@
-//! Reading the state by LIST and following it by WATCH: what is asked, in which order, and what reaches the store.
+//! Reading the state by LIST and following it by WATCH: the requests, their order, and the resulting store.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ async fn every_event_and_every_bookmark_moves_the_version() {
     assert_eq!(rig.store().await, ["a@1"]);
 }
 
-/// I2: no object in the store is newer than the store says it is.
+/// I2: no object in the store is newer than the version of the store.
 #[tokio::test(start_paused = true)]
 async fn a_stale_change_at_the_end_of_a_batch_does_not_take_the_version_back() {
     let (rig, watch) = Rig::synced("50", &["a@40"]).await;
@@ -103,7 +103,7 @@ async fn a_watch_resumes_after_the_last_bookmark() {
     assert_eq!(rig.server.watch().await.to_string(), "watch after 40");
 }
 
-/// Rule R16: a watch from "0" begins with the state in no order, so its additions say nothing about how far we are.
+/// Rule R16: a watch from "0" begins with the state in no order, so its additions do not move the version.
 #[tokio::test(start_paused = true)]
 async fn synthetic_additions_do_not_move_the_version_to_resume_at() {
     let mut rig = Rig::listing();
@@ -145,7 +145,7 @@ async fn whatever_failed_before_the_store_equals_the_next_list() {
     watch.modify("a@2");
     settle().await;
     watch.fail(expired());
-    // c@4 was added and a deleted while nobody listened.
+    // c@4 was added and a deleted while no watch was open.
     rig.server.list().await.page("5", &["b@3", "c@4"]);
     rig.server.watch().await.fail(expired());
     rig.server.list().await.fail(status(503, "ServiceUnavailable"));
@@ -178,7 +178,8 @@ async fn an_unchanged_object_in_a_relist_is_not_delivered_without_a_resync() {
     assert_eq!(rig.version().await, "9");
 }
 
-/// Upstream: TestNewReflectorWithDisablementWatchList, TestToListWatcherWithWatchListSemantics, TestUnSupportWatchListSemantics.
+/// Upstream: TestNewReflectorWithDisablementWatchList, TestToListWatcherWithWatchListSemantics,
+/// TestUnSupportWatchListSemantics.
 #[tokio::test(start_paused = true)]
 async fn watch_list_is_tried_only_if_the_informer_and_the_source_allow_it() {
     let (list, watch_list) = ("list any limit 500", "watch-list newest");
@@ -236,8 +237,8 @@ async fn a_list_without_its_version_is_an_error() {
     }
 }
 
-/// Upstream: TestReflectorReplacesStoreOnUnsafeDelete. An object that was corrupt in etcd and was deleted by force is told as
-/// an error event: only a new list says which one it was.
+/// Upstream: TestReflectorReplacesStoreOnUnsafeDelete. An object that was corrupt in etcd and was deleted by
+/// force is reported as an error event: only a new list shows which one it was.
 #[tokio::test(start_paused = true)]
 async fn an_unsafe_delete_of_a_corrupt_object_leads_to_a_relist() {
     let (mut rig, watch) = Rig::synced("5", &["a@1", "corrupt@2"]).await;
@@ -248,7 +249,7 @@ async fn an_unsafe_delete_of_a_corrupt_object_leads_to_a_relist() {
     assert_eq!(rig.version().await, "9");
 }
 
-/// I16: an object that cannot be decoded keeps its last good state and holds up nobody.
+/// I16: an object that cannot be decoded keeps its last good state and blocks nothing.
 #[tokio::test(start_paused = true)]
 async fn an_undecodable_event_is_reported_and_the_watch_goes_on() {
     let (mut rig, watch) = Rig::synced("5", &["a@1", "b@2"]).await;
@@ -289,7 +290,7 @@ async fn an_older_state_than_was_seen_is_refused() {
     assert_eq!(rig.store().await, ["a@40"]);
     assert_eq!(rig.version().await, "50");
     assert!(matches!(rig.state().await, State::BackingOff { .. }));
-    // Only the newest state can tell a stale replica from a restored etcd.
+    // Only the newest state distinguishes a stale replica from a restored etcd.
     let list = rig.server.list().await;
     assert_eq!(list.to_string(), "list newest limit 500");
     list.page("60", &["a@55"]);

@@ -64,7 +64,8 @@ async fn stopping_in_the_middle_of_the_initial_events_applies_nothing_of_them() 
     assert!(rig.store().await.is_empty());
 }
 
-/// Upstream: TestRunUntil, TestReflectorStopWatch, TestReflectorWatchStoppedAfter, TestReflectorHandleWatchStoppedAfter.
+/// Upstream: TestRunUntil, TestReflectorStopWatch, TestReflectorWatchStoppedAfter,
+/// TestReflectorHandleWatchStoppedAfter.
 #[tokio::test(start_paused = true)]
 async fn stopping_while_watching_lets_the_watch_go() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
@@ -110,7 +111,8 @@ async fn stopping_does_not_wait_for_the_pause_after_a_panic() {
     check_stops(&rig).await;
 }
 
-/// The reflector waits for room in the queue when the stop comes: what is in the queue is committed, what is not is not.
+/// The reflector waits for room in the queue when the stop comes: what is in the queue is committed, what is
+/// not is not.
 #[tokio::test(start_paused = true)]
 async fn stopping_while_the_queue_is_full_applies_a_prefix() {
     let slot: Arc<OnceLock<SharedInformer<Pod>>> = Arc::default();

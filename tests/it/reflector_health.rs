@@ -1,4 +1,4 @@
-//! Which watches count as healthy: what resets the waits, what is a failure, and what the state is meanwhile.
+//! Which watches count as healthy: what resets the backoff, what is a failure, and the state meanwhile.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ async fn a_watch_that_brought_nothing_and_breaks_waits_longer_each_time() {
     }
 }
 
-/// A watch with data that ends in a way that costs a whole list must not restart the waits: a list is dear.
+/// A watch with data that ends with a full relist must not reset the backoff: lists are expensive.
 #[tokio::test(start_paused = true)]
 async fn watches_that_end_in_relists_wait_longer_each_time_although_they_brought_data() {
     let (mut rig, mut watch) = Rig::synced("5", &["a@1"]).await;
@@ -209,7 +209,7 @@ async fn a_server_that_is_silent_but_closes_in_time_is_live() {
     let mut rig = Rig::listing();
     rig.server.list().await.page("5", &["a@1"]);
     for watch in 0..8 {
-        // Two watches that brought nothing: is the server still at the version that is watched?
+        // Two watches without data: checks whether the server is still at the watched version.
         if watch > 0 && watch % 2 == 0 {
             let probe = rig.server.list().await;
             assert_eq!(probe.request.limit, Some(1));
@@ -227,7 +227,7 @@ async fn a_server_that_is_silent_but_closes_in_time_is_live() {
     assert_eq!((scope.counts.lists, scope.counts.errors), (1, 0));
 }
 
-/// A half-open connection is noticed by what no longer arrives.
+/// A half-open connection is noticed by missing bookmarks.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_misses_three_bookmarks_is_replaced() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
@@ -255,7 +255,7 @@ async fn the_rhythm_of_bookmarks_is_learnt_from_the_stream() {
     for (gap, bookmarks, least, most) in [
         (Duration::from_secs(1), 5, 180, 185),
         (Duration::from_secs(80), 2, 240, 246),
-        // One bookmark is no rhythm: only the end of the timeout counts.
+        // One bookmark is no rhythm: only the timeout counts.
         (Duration::from_secs(1), 1, 300, 640),
     ] {
         let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
@@ -278,7 +278,7 @@ async fn the_rhythm_of_bookmarks_is_learnt_from_the_stream() {
     }
 }
 
-/// Events prove life as bookmarks do.
+/// Events count as signs of life, as bookmarks do.
 #[tokio::test(start_paused = true)]
 async fn events_between_bookmarks_keep_a_stream() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
@@ -326,7 +326,7 @@ async fn a_watch_that_outlives_its_timeout_with_events_was_healthy() {
     );
 }
 
-/// Upstream has no such setting; here it is one, and nothing in it may be a hot loop.
+/// Upstream has no such setting; here no value of it may cause a hot loop.
 #[tokio::test(start_paused = true)]
 async fn waits_of_nothing_have_a_floor() {
     let mut config = config(InitialState::List);

@@ -1,4 +1,4 @@
-//! How long the end of an initial stream is waited for.
+//! The deadline for the end of an initial stream.
 
 use std::time::Duration;
 
@@ -6,7 +6,8 @@ use informer_core::InitialState;
 
 use super::scripted::{Rig, config, timed};
 
-/// Upstream: TestInitialEventsEndBookmarkTicker (the ticker that does nothing). After the bookmark no deadline is left.
+/// Upstream: TestInitialEventsEndBookmarkTicker (the ticker that does nothing). After the bookmark no
+/// deadline is left.
 #[tokio::test(start_paused = true)]
 async fn after_the_end_bookmark_silence_is_no_failure() {
     let mut rig = Rig::watch_listing();
@@ -22,7 +23,8 @@ async fn after_the_end_bookmark_silence_is_no_failure() {
     assert_eq!(rig.server.asked, ["watch-list newest"]);
 }
 
-/// Upstream: TestInitialEventsEndBookmarkTicker (no events received). Upstream warns each time; here LIST takes over.
+/// Upstream: TestInitialEventsEndBookmarkTicker (no events received). Upstream warns each time; here LIST
+/// takes over.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_sends_nothing_is_given_up_after_the_deadline_that_was_chosen() {
     for deadline in [Duration::from_secs(5), Duration::from_secs(120)] {

@@ -1,4 +1,4 @@
-//! Lists in pages: when pages are asked for, and what happens when one of them fails.
+//! Lists in pages: when pages are requested, and what happens when one fails.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ async fn an_explicit_page_size_is_always_used_and_pages_are_joined() {
     assert_eq!(watch.to_string(), "watch after 10");
     assert_eq!(rig.heard().await.len(), 10);
 
-    // Also where a version is asked for.
+    // Also where a version is requested.
     watch.open().fail(expired());
     assert_eq!(rig.server.list().await.to_string(), "list >=10 limit 4");
 }
@@ -238,7 +238,7 @@ async fn a_list_that_gives_the_same_continue_token_twice_is_refused() {
     );
 }
 
-/// While a page arrives, what is still to come of it counts as well.
+/// While a page arrives, its remaining items count as well.
 #[tokio::test(start_paused = true)]
 async fn the_expected_total_is_right_in_the_middle_of_every_page() {
     let mut rig = paging(250);
@@ -266,7 +266,7 @@ async fn the_expected_total_is_right_in_the_middle_of_every_page() {
     }
 }
 
-/// A continue token that is always new, with pages that bring nothing, is no list.
+/// A continue token that is always new, with empty pages, is not accepted as a list.
 #[tokio::test(start_paused = true)]
 async fn pages_that_bring_nothing_are_paced_and_bounded() {
     for repeats in [false, true] {
@@ -298,7 +298,7 @@ async fn pages_that_bring_nothing_are_paced_and_bounded() {
     }
 }
 
-/// Every page is asked for with the selectors of the first.
+/// Every page is requested with the selectors of the first.
 #[tokio::test(start_paused = true)]
 async fn every_page_is_requested_with_the_same_selectors() {
     let server = ApiServer::builder().watch_cache(WatchCache::Off).start();

@@ -1,4 +1,4 @@
-//! Failures of lists and watches: what is asked again, when, and what `status()` says meanwhile.
+//! Failures of lists and watches: retries, their delays, and `status()` meanwhile.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::scripted::{Rig, config, expired, refused, settle, status, timed, too_
 
 /// A wait of the backoff: the base, and up to as much again.
 fn check_wait(wait: Duration, base: f64) {
-    // A timer of tokio's fires up to a millisecond late, and settling costs one.
+    // A tokio timer fires up to a millisecond late, and settling costs one.
     let seconds = wait.as_secs_f64();
     assert!(
         (base - 0.005..2.0 * base + 0.005).contains(&seconds),
@@ -128,8 +128,8 @@ async fn the_wait_is_at_least_what_the_server_requested() {
     );
 }
 
-/// Upstream: TestRetryInternalError. There it relists unless a retry window is configured; here the watch is resumed, and only a
-/// server that goes on failing is asked for everything again.
+/// Upstream: TestRetryInternalError. There it relists unless a retry window is configured; here the watch is
+/// resumed, and only a server that keeps failing leads to a relist.
 #[tokio::test(start_paused = true)]
 async fn internal_errors_resume_the_watch_and_relist_only_if_they_go_on() {
     let mut rig = Rig::listing();
@@ -165,8 +165,9 @@ async fn a_watch_that_sent_an_error_is_let_go() {
     assert!(!watch.is_read());
 }
 
-/// Upstream: TestReflectorHandleWatchResultChanClosedBefore, TestReflectorHandleWatchResultChanClosedAfter. There it relists; here
-/// the watch is resumed after a wait, and only a row of such watches leads to a relist.
+/// Upstream: TestReflectorHandleWatchResultChanClosedBefore, TestReflectorHandleWatchResultChanClosedAfter.
+/// There it relists; here the watch is resumed after a wait, and only several such watches in a row lead to a
+/// relist.
 #[tokio::test(start_paused = true)]
 async fn very_short_watches_wait_and_relist_only_in_a_row() {
     let mut rig = Rig::listing();
@@ -195,7 +196,7 @@ async fn a_watch_closed_in_good_order_is_resumed_after_the_minimum_without_a_rel
     assert_eq!(rig.scope().await.counts.errors, 0);
 }
 
-/// Rule W12: a broken connection is no reason to read everything again.
+/// Rule W12: a broken connection does not cause a relist.
 #[tokio::test(start_paused = true)]
 async fn a_broken_connection_resumes_after_the_last_event() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
@@ -290,7 +291,7 @@ async fn a_watch_silent_past_its_timeout_and_margin_is_stalled_and_replaced() {
     assert!(matches!(rig.state().await, State::Live));
 }
 
-/// 403 and 404 are states of their own, retried slowly, and left as soon as the server relents (weakness W13).
+/// 403 and 404 are separate states, retried slowly, and left as soon as the server accepts (weakness W13).
 #[tokio::test(start_paused = true)]
 async fn forbidden_and_not_found_are_visible_retried_slowly_and_recovered_from() {
     for (error, forbidden) in [(status(403, "Forbidden"), true), (status(404, "NotFound"), false)] {
@@ -354,7 +355,7 @@ async fn the_error_handler_receives_every_failure_and_may_panic() {
     );
 }
 
-/// A source of a user's own may panic; that costs a wait, not the informer.
+/// A custom source may panic; that costs a delay, not the informer.
 #[tokio::test(start_paused = true)]
 async fn a_panicking_source_is_reported_and_retried() {
     let mut rig = Rig::listing();

@@ -9,7 +9,8 @@ use informer_core::{InitialState, SourceError, State, WatchListVerdict};
 
 use super::scripted::{Rig, config, expired, refused, settle, status, timed, too_many, undecodable};
 
-/// Upstream: TestReflectorListAndWatch (watch-list mode), TestWatchList (synced at the bookmark), TestWatchListSemanticsSimple.
+/// Upstream: TestReflectorListAndWatch (watch-list mode), TestWatchList (synced at the bookmark),
+/// TestWatchListSemanticsSimple.
 #[tokio::test(start_paused = true)]
 async fn one_watch_brings_the_state_and_goes_on_with_the_changes() {
     let mut rig = Rig::watch_listing();
@@ -118,7 +119,7 @@ async fn an_expired_watch_leads_to_a_watch_list_not_older_than_was_seen() {
     );
 }
 
-/// I4: what an aborted stream brought is forgotten, whatever happened to it meanwhile.
+/// I4: the objects of an aborted stream are dropped, whatever happened to them meanwhile.
 #[tokio::test(start_paused = true)]
 async fn a_stream_cut_before_the_bookmark_leaves_no_ghost() {
     let mut rig = Rig::watch_listing();
@@ -126,18 +127,19 @@ async fn a_stream_cut_before_the_bookmark_leaves_no_ghost() {
     watch.add("ghost@1");
     settle().await;
     watch.fail(SourceError::Transport("reset".to_owned()));
-    // A stream may be what fails, so this once the state is read by LIST.
+    // Streaming may be the cause, so the state is read by LIST this time.
     let list = rig.server.list().await;
     assert_eq!(list.to_string(), "list any limit 500");
     list.page("5", &["a@2"]);
     assert_eq!(rig.heard().await, ["add(initial) a@2"]);
     assert_eq!(rig.store().await, ["a@2"]);
-    // The next time it is tried again.
+    // The next relist tries streaming again.
     rig.server.watch().await.fail(expired());
     assert_eq!(rig.server.watch().await.to_string(), "watch-list >=5");
 }
 
-/// Upstream: TestWatchList (stream stopped before sync); it starts again at once and for ever, we wait and count.
+/// Upstream: TestWatchList (stream stopped before sync); it restarts at once, for ever; here it backs off and
+/// counts.
 #[tokio::test(start_paused = true)]
 async fn a_stream_closed_twice_without_its_bookmark_leads_to_lists_for_good() {
     let mut rig = Rig::watch_listing();
@@ -306,7 +308,7 @@ async fn an_end_bookmark_without_a_version_is_no_end() {
     assert_eq!(rig.server.list().await.to_string(), "list any limit 500");
 }
 
-/// I16 in the initial stream: known keys count as present, and a deletion of nobody knows what spoils the state.
+/// I16 in the initial stream: known keys count as present, and an unreadable deletion invalidates the state.
 #[tokio::test(start_paused = true)]
 async fn undecodable_initial_events_do_not_stop_the_stream() {
     let upserted = |object| WatchEvent::Undecodable {
@@ -358,7 +360,7 @@ async fn a_transform_runs_once_per_object_also_in_the_initial_stream() {
     assert_eq!(rig.heard().await.len(), 3);
 }
 
-/// kubernetes#140890: events that add nothing to the state are no progress towards its end.
+/// kubernetes#140890: events that add no initial object are not progress.
 #[tokio::test(start_paused = true)]
 async fn updates_do_not_keep_an_initial_stream_without_its_end_open() {
     let mut rig = Rig::watch_listing();
@@ -383,7 +385,7 @@ async fn updates_do_not_keep_an_initial_stream_without_its_end_open() {
     assert!(!watch.is_read());
 }
 
-/// Ever new objects are progress, and still the phase has an end: that of the watch.
+/// New objects are progress, but the phase ends with the watch timeout at the latest.
 #[tokio::test(start_paused = true)]
 async fn an_initial_stream_of_ever_new_objects_ends_with_the_watch() {
     let mut rig = Rig::watch_listing();
@@ -431,14 +433,14 @@ async fn unfinished_streams_are_no_verdict_where_one_was_completed() {
     watch.fail(expired());
     drop(rig.server.watch().await.open());
     drop(rig.server.watch().await.open());
-    // This once by LIST, so that a server that cannot complete one does not keep the cache from its state.
+    // LIST is used this time, so that a server that cannot complete a stream does not block sync.
     rig.server.list().await.page("9", &["a@8"]);
     assert_eq!(rig.scope().await.watch_list, WatchListVerdict::Works);
     rig.server.watch().await.fail(expired());
     assert_eq!(rig.server.watch().await.to_string(), "watch-list >=9");
 }
 
-/// Servers are upgraded and features switched on: no verdict holds for the life of a process.
+/// Servers are upgraded and features switched on: no verdict is permanent.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_of_streams_expires() {
     let mut rig = Rig::watch_listing();
@@ -477,7 +479,7 @@ fn streaming_refused() -> SourceError {
     }
 }
 
-/// A refusal of something else in the request, such as a selector, is no word about streams.
+/// A refusal of something else in the request, such as a selector, does not refuse streaming.
 #[tokio::test(start_paused = true)]
 async fn a_bad_selector_is_no_refusal_of_streams() {
     for code in [400, 422] {
@@ -505,7 +507,7 @@ async fn a_bad_selector_is_no_refusal_of_streams() {
     }
 }
 
-/// A server that is well again and refuses the version it once gave out must not be asked for it for ever.
+/// A recovered server that refuses a version it once returned must not be sent that version for ever.
 #[tokio::test(start_paused = true)]
 async fn a_version_that_is_refused_again_and_again_is_given_up() {
     for initial in [InitialState::WatchList, InitialState::List] {

@@ -1,7 +1,8 @@
-//! Plays every script of `tests/scenarios`: what the server says, then what handlers hear and what the store holds.
+//! Plays every script of `tests/scenarios`: what the server says, then what handlers hear and what the store
+//! holds.
 //!
-//! The language is described in `tests/scenarios/README.md`. With `UPDATE=1` in the environment the expectations are rewritten
-//! to what happened; look at the difference before you keep it.
+//! The language is described in `tests/scenarios/README.md`. With `UPDATE=1` in the environment the
+//! expectations are rewritten to what happened; look at the difference before you keep it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The stage of a scenario: an informer over one scripted server per scope, and the handlers that listen to it.
+//! The stage of a scenario: an informer over one scripted server per scope, and the handlers that listen to
+//! it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

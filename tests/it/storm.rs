@@ -1,7 +1,7 @@
-//! A whole informer through random faults: whatever the server does, handlers hear a true story and the cache ends up right.
+//! A whole informer through random faults: handlers receive a consistent history and the cache converges.
 //!
-//! A seed decides the writes, the faults and the waits. `STORM=from..to cargo test -p informer-it storm` plays other seeds than the
-//! few that every run plays; a failure names its seed.
+//! A seed decides the writes, the faults and the waits. `STORM=from..to cargo test -p informer-it storm`
+//! plays other seeds than the few that every run plays; a failure names its seed.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ async fn storm(seed: u64) {
     }
     server.faults().calm();
 
-    // The longest wait there is: a silent watch is given up after its ten minutes and a margin, then one backoff.
+    // The longest wait: a silent watch is replaced after ten minutes and a margin, then one backoff.
     let expected: Vec<String> = sorted(server.objects::<ConfigMap>().iter().map(label).collect());
     let mut waited = Duration::ZERO;
     while sorted(items(&informer)) != expected {

@@ -18,7 +18,7 @@ struct Running {
     since: Instant,
 }
 
-/// The running tests. The harness gives each a thread of its own.
+/// The running tests. The harness runs each on its own thread.
 static TESTS: LazyLock<Mutex<HashMap<ThreadId, Running>>> = LazyLock::new(Mutex::default);
 
 fn tests() -> MutexGuard<'static, HashMap<ThreadId, Running>> {

@@ -1,4 +1,4 @@
-//! A cache that lost events is found wrong, which is told everywhere, and put right.
+//! A cache that lost events is detected, reported everywhere, and repaired.
 
 use informer_core::{AuditOptions, InitialState, ScopeStatus};
 use informer_testing::{ApiServer, Fault, Rule, Verb};
@@ -8,7 +8,7 @@ use super::rig::{Audited, Errors, PERIOD, maps, tell};
 use crate::scripted::{self, Rig};
 use crate::support::{Heard, believed, item, item_in, items, label, quiet, server_with, settled};
 
-/// Loses the events that `happening` causes, and checks what the next audit says and what follows from it.
+/// Drops the events caused by `happening`, and checks the next audit and the repair.
 async fn check_found_and_healed(
     happening: impl FnOnce(&ApiServer),
     lost: usize,
@@ -130,7 +130,7 @@ async fn only_the_scope_that_is_wrong_is_read_again() {
     audited.informer.shutdown().await;
 }
 
-/// A source of the user's own is asked for whole objects, and may panic.
+/// A custom source lists whole objects, and may panic.
 #[tokio::test(start_paused = true)]
 async fn a_source_that_knows_no_identities_is_audited_by_its_lists() {
     let options = AuditOptions::every(PERIOD);
@@ -149,7 +149,7 @@ async fn a_source_that_knows_no_identities_is_audited_by_its_lists() {
     rig.server.list().await.panic();
     assert!(outcome(rig.scope().await).contains("the source panicked"));
 
-    // It answers with whatever it has: that is no verdict.
+    // It answers at another version, so the audit is skipped.
     rig.server.list().await.page("7", &["a@7"]);
     assert_eq!(
         outcome(rig.scope().await),
@@ -168,7 +168,7 @@ async fn a_source_that_knows_no_identities_is_audited_by_its_lists() {
     rig.informer.shutdown().await;
 }
 
-/// The list that a mismatch asks for is not made twice: one that begins for another reason will do.
+/// The relist after a mismatch is not repeated: a list that begins for another reason replaces it.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_begins_anyway_is_all_the_healing_there_is() {
     let options = AuditOptions::every(PERIOD);
@@ -183,7 +183,7 @@ async fn a_list_that_begins_anyway_is_all_the_healing_there_is() {
     audit.page("5", &["a@3"]);
     assert_eq!(rig.scope().await.audit.unwrap().mismatches, 1);
 
-    // There is no watch to end, so the request waits; then the server itself makes a list necessary.
+    // No watch is open, so the request waits; then the server itself makes a list necessary.
     resumed.fail(scripted::expired());
     let list = rig.server.list().await;
     assert_eq!(list.to_string(), "list >=5");

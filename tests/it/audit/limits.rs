@@ -1,4 +1,4 @@
-//! How often audits come, what they may cost, and how they end.
+//! The rate, cost and end of audits.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ async fn a_difference_that_comes_back_is_healed_ever_more_rarely() {
     tokio::time::sleep(24 * HOUR).await;
     let status = audited.status();
     let lists = audited.informer.status().scopes[0].counts.lists;
-    // Sixteen minutes at least, once it has come back four times.
+    // At least sixteen minutes after four repetitions.
     assert!(
         (50..100).contains(&status.mismatches),
         "{} mismatches in a day",

@@ -1,4 +1,4 @@
-//! An informer that audits itself, what its audits say, and a server that is written to all the time.
+//! An informer with self-audit, its reports, and a server with constant writes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,28 +19,28 @@ use tracing::{Level, Metadata, span};
 
 use crate::support::{LONG, item_in, start};
 
-/// The shortest period there is.
+/// The shortest allowed period.
 pub(crate) const PERIOD: Duration = Duration::from_secs(60);
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
-/// An informer over the ConfigMaps of a server, to be built.
+/// The builder of an informer over the ConfigMaps of a server.
 pub(crate) fn maps(server: &ApiServer) -> SharedInformerBuilder<ConfigMap> {
     SharedInformer::builder(server.client())
 }
 
-/// Reports of audits, as `on_audit` brings them.
+/// Reports received by `on_audit`.
 pub(crate) struct Reports(tokio::sync::Mutex<mpsc::UnboundedReceiver<AuditReport>>);
 
 impl Reports {
-    /// Those that came since the last call.
+    /// The reports since the last call.
     pub(crate) fn take(&self) -> Vec<AuditReport> {
         let mut reports = self.0.try_lock().unwrap();
         std::iter::from_fn(|| reports.try_recv().ok()).collect()
     }
 }
 
-/// A started informer that audits itself.
+/// A started informer with self-audit.
 pub(crate) struct Audited<K: Object> {
     pub(crate) informer: SharedInformer<K>,
     pub(crate) reports: Reports,
@@ -69,7 +69,7 @@ impl<K: Object> Audited<K> {
         next.expect("an audit comes in time").expect("the informer runs")
     }
 
-    /// The next report of a mismatch, of a few.
+    /// The next report of a mismatch among a few reports.
     pub(crate) async fn next_mismatch(&self) -> AuditReport {
         for _ in 0..10 {
             let report = self.next().await;
@@ -86,7 +86,7 @@ impl<K: Object> Audited<K> {
     }
 }
 
-/// A report in words: `sound 3`, `mismatch of 3: 1 (default/b) extra`, `skipped: ...`.
+/// A report as text: `sound 3`, `mismatch of 3: 1 (default/b) extra`, `skipped: ...`.
 pub(crate) fn tell(report: &AuditReport) -> String {
     let compared = report.compared;
     match &report.outcome {
@@ -129,10 +129,10 @@ pub(crate) async fn churn(server: &ApiServer, time: Duration) {
     }
 }
 
-/// What is logged as an error or a warning, on the thread of each test.
+/// Errors and warnings logged on the thread of each test.
 ///
-/// One subscriber serves the whole program: tracing remembers for each place in the code whether anybody listens, and subscribers
-/// that come and go while other tests run are missed.
+/// One subscriber serves the whole program: tracing caches per call site whether a subscriber is interested,
+/// and subscribers that are added and removed while other tests run would be missed.
 pub(crate) struct Errors;
 
 thread_local! {
@@ -150,7 +150,7 @@ impl Errors {
         self.take_of(Level::ERROR)
     }
 
-    /// The warnings since the last look.
+    /// The warnings since the last call.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.take_of(Level::WARN)
     }

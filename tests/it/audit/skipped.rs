@@ -1,4 +1,4 @@
-//! What says nothing about the cache is no verdict, and changes nothing.
+//! Results that say nothing about the cache are skipped and change nothing.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::rig::{Audited, TIMEOUT, is_exact, maps, tell};
 use crate::support::{Door, item, server_with, settled, unseen};
 
-/// Answers every audit with this fault, and checks that it is skipped for the right reason and changes nothing.
+/// Answers every audit with this fault, and checks that it is skipped with the right reason and changes
+/// nothing.
 async fn check_skipped(fault: Fault, expected: impl Fn(&AuditSkipped) -> bool) {
     let server = server_with(&["a"]);
     let id = server
@@ -105,7 +106,7 @@ async fn a_version_that_was_compacted_is_no_mismatch() {
     let audited = Audited::start(maps(&server)).await;
     let other = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later"}});
     server.create(&other).unwrap();
-    // The watch looks at it, finds nothing to tell, and goes on; the cache stays where it was.
+    // The watch receives it, delivers nothing and continues; the cache keeps its version.
     tokio::time::sleep(Duration::from_secs(1)).await;
     server.compact(server.revision());
     let report = audited.next().await;

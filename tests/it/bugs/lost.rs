@@ -1,4 +1,4 @@
-//! Changes that never arrived: events dropped in the queue, between two requests, with a page, or for want of a name.
+//! Lost changes: events dropped in the queue, between two requests, with a page, or without a name.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::support::{
     Heard, LONG, believed, informer_of, item, items, keys, quiet, server_with, settled, start, tasks, unseen,
 };
 
-/// kubernetes#27004: the queue asked the store whether it knew an object, and dropped the deletion of one whose addition was
-/// still queued. Here all three changes are in the queue before the store sees the first.
+/// kubernetes#27004: the queue looked up objects in the store, and dropped the deletion of one whose addition
+/// was still queued. Here all three changes are in the queue before the store sees the first.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_behind_a_queued_addition_is_not_dropped() {
     for initial in MODES {
@@ -35,8 +35,8 @@ async fn a_deletion_behind_a_queued_addition_is_not_dropped() {
     }
 }
 
-/// kubernetes#76624: a deletion arrived as an event without an object; the reflector complained and went on, and the object stayed
-/// in every cache until a restart.
+/// kubernetes#76624: a deletion arrived as an event without an object; the reflector logged it and continued,
+/// and the object stayed in every cache until a restart.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
     let server = server_with(&["a", "b"]);
@@ -49,7 +49,7 @@ async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
         index: 0,
         garble: Garble::Null,
     });
-    // The rule strikes watches that are opened from now on.
+    // The rule applies to watches opened from now on.
     server.close_watches();
     quiet(&informer).await;
     server.delete(&item("a", "1")).unwrap();
@@ -60,8 +60,8 @@ async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
     informer.shutdown().await;
 }
 
-/// kubernetes#83810: an object was deleted and came back, and the relist that brought it found its deletion still queued and kept
-/// silent about it.
+/// kubernetes#83810: an object was deleted and came back, and the relist that contained it found its deletion
+/// still queued and delivered nothing.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_is_back_in_a_relist_after_its_deletion_is_delivered() {
     let server = server_with(&["a"]);
@@ -70,7 +70,7 @@ async fn an_object_that_is_back_in_a_relist_after_its_deletion_is_delivered() {
     heard.add_to(&informer);
     start(&informer).await;
     server.delete(&item("a", "1")).unwrap();
-    // The deletion is on its way; what follows it is seen by a list only.
+    // The deletion is on its way; only a list shows what follows.
     tokio::task::yield_now().await;
     unseen(&server, || drop(server.create(&item("a", "2")).unwrap()));
     settled(&informer, &server).await;
@@ -83,8 +83,8 @@ async fn an_object_that_is_back_in_a_relist_after_its_deletion_is_delivered() {
     informer.shutdown().await;
 }
 
-/// kubernetes#141529: the fake tracker told deletions only to watches that were open, so one between LIST and WATCH was lost. The
-/// embedded server has a history, as the real one, and the watch begins where the list ended.
+/// kubernetes#141529: the fake tracker sent deletions only to open watches, so one between LIST and WATCH was
+/// lost. The embedded server has a history, like the real one, and the watch starts where the list ended.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_between_the_list_and_the_watch_is_delivered() {
     let server = server_with(&["a", "b"]);
@@ -108,7 +108,7 @@ async fn a_deletion_between_the_list_and_the_watch_is_delivered() {
     informer.shutdown().await;
 }
 
-/// kube#1524: the watcher of kube 0.92.0 told only a part of what a list in pages had brought.
+/// kube#1524: the watcher of kube 0.92.0 delivered only part of a list in pages.
 #[tokio::test(start_paused = true)]
 async fn no_page_of_a_long_list_is_dropped() {
     let server = ApiServer::builder().watch_cache(WatchCache::Off).start();
@@ -129,8 +129,8 @@ async fn no_page_of_a_long_list_is_dropped() {
     informer.shutdown().await;
 }
 
-/// kubernetes-client/javascript#572: what was deleted while the informer was not connected stayed in its cache, and each new
-/// connection was opened beside the old ones.
+/// kubernetes-client/javascript#572: objects deleted while the informer was disconnected stayed in its cache,
+/// and each reconnect leaked the old connection.
 #[tokio::test(start_paused = true)]
 async fn reconnecting_leaves_neither_objects_nor_connections_behind() {
     for initial in MODES {
@@ -155,8 +155,8 @@ async fn reconnecting_leaves_neither_objects_nor_connections_behind() {
     }
 }
 
-/// kubeclient#599: when a watch ended, the state was read anew and the next watch began after it; what had happened in between was
-/// in the cache, but told to nobody.
+/// kubeclient#599: when a watch ended, the state was read again and the next watch began after it; changes in
+/// between were in the cache but never delivered.
 #[tokio::test(start_paused = true)]
 async fn changes_between_two_watches_are_delivered() {
     let happen = |server: &ApiServer, name: &str| {
@@ -169,7 +169,7 @@ async fn changes_between_two_watches_are_delivered() {
     heard.add_to(&informer);
     start(&informer).await;
     heard.take();
-    // Once the history still has it, once only a list does.
+    // First the history still has it, then only a list does.
     server.close_watches();
     happen(&server, "b");
     settled(&informer, &server).await;
@@ -182,7 +182,7 @@ async fn changes_between_two_watches_are_delivered() {
     tokio::time::timeout(LONG, informer.shutdown()).await.unwrap();
 }
 
-/// kube's reflector (finding C): subscribers heard neither of deletions the watch told nor of what was missing in a relist.
+/// kube's reflector (finding C): subscribers received no deletions, neither from the watch nor from a relist.
 #[tokio::test(start_paused = true)]
 async fn every_subscriber_receives_deletions_watched_and_missed() {
     let server = server_with(&["a", "b", "c"]);

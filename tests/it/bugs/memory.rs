@@ -1,4 +1,4 @@
-//! Caches that held more than they showed, and readers that held up the writer.
+//! Caches that held more objects than they showed, and readers that blocked the writer.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use super::{MINUTE, MODES};
 use crate::support::{informer_of, item, items, server_with, settled, start, unseen};
 
-/// How many objects there are in these tests.
+/// The number of objects in these tests.
 const OBJECTS: usize = 500;
 
-/// How many [`Counted`]s are alive, and how many were at most.
+/// The number of live [`Counted`]s, and its maximum.
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// The counts are for all tests of the process: one test at a time.
+/// The counts are global to the process, so these tests run one at a time.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// A part of an object that is counted from its birth to its end.
+/// A field of an object that counts live instances.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(from = "String")]
 struct Counted(String);
@@ -61,7 +61,7 @@ struct ParcelSpec {
     content: Counted,
 }
 
-/// A parcel as the server gets it, which is not counted.
+/// A parcel as sent to the server, not counted.
 fn parcel(number: usize, content: &str) -> Value {
     json!({
         "apiVersion": "example.com/v1", "kind": "Parcel",
@@ -70,7 +70,7 @@ fn parcel(number: usize, content: &str) -> Value {
     })
 }
 
-/// A server with all parcels, and an informer that has them.
+/// A server with all parcels, and a synced informer.
 async fn followed(initial: InitialState) -> (ApiServer, SharedInformer<Parcel>) {
     let server = ApiServer::start();
     server.create::<CustomResourceDefinition>(&Parcel::crd()).unwrap();
@@ -87,7 +87,7 @@ async fn followed(initial: InitialState) -> (ApiServer, SharedInformer<Parcel>) 
     (server, informer)
 }
 
-/// Waits until as many objects are in memory as there should be: what is retired is dropped on other threads.
+/// Waits for the expected number of objects in memory: retired ones are dropped on other threads.
 async fn check_alive(expected: usize) {
     for _ in 0..1_000 {
         if ALIVE.load(Ordering::SeqCst) == expected {
@@ -101,7 +101,8 @@ async fn check_alive(expected: usize) {
     assert_eq!(ALIVE.load(Ordering::SeqCst), expected, "objects in memory");
 }
 
-/// kubernetes#129467: the initial stream was collected in a store of its own, then copied into a list, then into the cache.
+/// kubernetes#129467: the initial stream was collected in a temporary store, then copied into a list, then
+/// into the cache.
 #[tokio::test(start_paused = true)]
 async fn a_state_is_never_in_memory_twice_while_it_is_read() {
     let _alone = ALONE.lock().await;
@@ -112,7 +113,7 @@ async fn a_state_is_never_in_memory_twice_while_it_is_read() {
             OBJECTS,
             "{initial:?}: no copy of any object"
         );
-        // A relist needs the old state, which is still read, and the new one; of these only one object stays.
+        // A relist needs the old state, which readers still use, and the new one; only one object is in both.
         unseen(&server, || drop(server.update(&parcel(0, "2")).unwrap()));
         settled(&informer, &server).await;
         assert!(MOST.load(Ordering::SeqCst) <= 2 * OBJECTS, "{initial:?}");
@@ -123,8 +124,8 @@ async fn a_state_is_never_in_memory_twice_while_it_is_read() {
     }
 }
 
-/// kubernetes#113305, kubernetes#111370: the objects of a list were parts of one allocation, so one object that never changed kept the
-/// whole initial list in memory.
+/// kubernetes#113305, kubernetes#111370: the objects of a list were parts of one allocation, so one object
+/// that never changed kept the whole initial list in memory.
 #[tokio::test(start_paused = true)]
 async fn one_old_object_does_not_keep_the_list_it_came_with() {
     let _alone = ALONE.lock().await;
@@ -151,9 +152,9 @@ async fn one_old_object_does_not_keep_the_list_it_came_with() {
     }
 }
 
-/// kubernetes#138728, kubernetes#139526: in the server's cache, whoever read the initial events of a watch held a lock that its writer
-/// waited for, and the cache fell behind. The same pattern in a client's cache would be as bad: here a reader stands in the middle of
-/// the cache, of an index and of a list of everything, and the writer goes on.
+/// kubernetes#138728, kubernetes#139526: in the server's cache, readers of the initial events of a watch held
+/// a lock that its writer waited for, and the cache fell behind. Here readers pause in the middle of the
+/// cache, of an index and of a full list, and the writer continues.
 #[tokio::test(start_paused = true)]
 async fn a_reader_in_the_middle_of_the_cache_holds_up_no_change() {
     let server = server_with(&["a", "b"]);
@@ -178,7 +179,7 @@ async fn a_reader_in_the_middle_of_the_cache_holds_up_no_change() {
             .expect("no reader is waited for");
     }
     assert_eq!(items(&informer), ["a=1", "b=99"]);
-    // What the reader holds is what it was.
+    // The snapshot of the reader is unchanged.
     assert_eq!(first.as_deref(), Some("default/a"));
     assert_eq!(reading.count(), 1);
     assert_eq!((listed.len(), indexed.len()), (2, 2));

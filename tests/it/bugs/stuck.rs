@@ -1,4 +1,4 @@
-//! Informers that stood still: waits without an end, requests repeated for ever, locks held in a circle.
+//! Informers that got stuck: endless waits, requests repeated for ever, deadlocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,15 +15,15 @@ use serde_json::json;
 use super::{HOUR, MINUTE, MODES, informer_by, state};
 use crate::support::{Door, Heard, LONG, informer_of, item, items, server_with, settled, start, unseen};
 
-/// kubernetes#107133: after a move to a server that was behind, the list asked for a version that server never reached, and asked for
-/// the same one again until a restart.
+/// kubernetes#107133: after a switch to a server that was behind, the list requested a version that the
+/// server never reached, and repeated that request until a restart.
 #[tokio::test(start_paused = true)]
 async fn a_version_the_server_never_reaches_is_not_requested_for_ever() {
     for initial in MODES {
         let server = server_with(&["a"]);
         let informer = informer_by(initial, &server);
         start(&informer).await;
-        // Every state of a named version is refused; only the newest can be had.
+        // Every list with a version is refused; only the newest state is served.
         let rule = Rule::new(Fault::version_too_large());
         let named = |version: &str| !version.is_empty() && version != "0";
         let fault = server.faults().add(rule.when(move |request| {
@@ -38,8 +38,8 @@ async fn a_version_the_server_never_reaches_is_not_requested_for_ever() {
 }
 
 /// kubernetes#89652: a watch that ran into a timeout on the client's side was treated as broken, and the
-/// whole state was read again. Here that happens only after five such watches in a row: then nothing else is
-/// known to be right.
+/// whole state was read again. Here that happens only after five such watches in a row, when nothing
+/// confirms the state any more.
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_times_out_is_resumed_without_reading_everything_again() {
     for initial in MODES {
@@ -47,7 +47,7 @@ async fn a_watch_that_times_out_is_resumed_without_reading_everything_again() {
         let informer = informer_by(initial, &server);
         start(&informer).await;
         server.clear_requests();
-        // The server stops sending and never closes: only the client's own clock ends this watch.
+        // The server stops sending and never closes: only the client's timeout ends this watch.
         let silent = server.faults().add(Fault::HalfOpen { after: 0 });
         server.close_watches();
         let whole = || {
@@ -66,8 +66,8 @@ async fn a_watch_that_times_out_is_resumed_without_reading_everything_again() {
     }
 }
 
-/// kubernetes#136509: a resync that came before the handlers had been started waited for them with the lock held that they needed to
-/// start.
+/// kubernetes#136509: a resync before the start of the handlers waited for them and held the lock that they
+/// needed to start.
 #[tokio::test(start_paused = true)]
 async fn a_resync_due_before_the_first_state_blocks_nobody() {
     let server = server_with(&["a"]);
@@ -96,7 +96,7 @@ async fn a_resync_due_before_the_first_state_blocks_nobody() {
     informer.shutdown().await;
 }
 
-/// kubernetes#137296: a handler added while the informer was on its way out took a lock that its end waited for.
+/// kubernetes#137296: a handler added during shutdown took a lock that the shutdown waited for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handlers_added_during_the_end_do_not_hold_it_up() {
     for _ in 0..50 {
@@ -119,11 +119,11 @@ async fn handlers_added_during_the_end_do_not_hold_it_up() {
     }
 }
 
-/// kubernetes#140890, kubernetes#135895: a server, or a fake one, sent the initial events and never the bookmark that ends them; the
-/// reflector tried again for ever and never listed.
+/// kubernetes#140890, kubernetes#135895: a server, or a fake one, sent the initial events and never the
+/// bookmark that ends them; the reflector retried for ever and never listed.
 #[tokio::test(start_paused = true)]
 async fn an_initial_stream_that_never_ends_is_given_up_for_lists() {
-    // The server keeps the connection open in silence, or closes it after a while.
+    // The server keeps the connection open and silent, or closes it after a while.
     for min_request_timeout in [HOUR, Duration::from_secs(10)] {
         let server = ApiServer::builder()
             .min_request_timeout(min_request_timeout)
@@ -147,8 +147,8 @@ async fn an_initial_stream_that_never_ends_is_given_up_for_lists() {
     }
 }
 
-/// kubernetes#79610: when the definition of a kind was removed, its informer went on asking, hundreds of thousands of times a day, and
-/// could not be stopped alone.
+/// kubernetes#79610: when the definition of a kind was removed, its informer kept sending requests, hundreds
+/// of thousands a day, and could not be stopped alone.
 #[tokio::test(start_paused = true)]
 async fn a_removed_kind_is_retried_slowly_and_found_again() {
     let definition: CustomResourceDefinition = serde_json::from_value(json!({
@@ -203,7 +203,8 @@ async fn a_removed_kind_is_retried_slowly_and_found_again() {
     );
 }
 
-/// kube#1316: requests that were never answered, and watches on connections that had died, held the watcher in a wait without an end.
+/// kube#1316: requests that were never answered, and watches on connections that had died, made the watcher
+/// wait for ever.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_never_answered_is_given_up() {
     for initial in MODES {
@@ -213,7 +214,7 @@ async fn a_request_that_is_never_answered_is_given_up() {
         informer.start().unwrap();
         informer.synced_within(15 * MINUTE).await.unwrap();
         assert_eq!(server.faults().hits(hang), 2, "{initial:?}");
-        // And the watch that follows a hung one brings what happened.
+        // And the watch after a hung one delivers the changes.
         let hang = server.faults().add(Rule::new(Fault::Hang).on(Verb::Watch).once());
         server.close_watches();
         server.update(&item("a", "2")).unwrap();
@@ -224,8 +225,8 @@ async fn a_request_that_is_never_answered_is_given_up() {
     }
 }
 
-/// OpenSandbox#1534: after an upgrade of the control plane the connection was dead and never closed; for six hours the cache stood
-/// still and said that it was in sync.
+/// OpenSandbox#1534: after an upgrade of the control plane the connection was dead and never closed; for six
+/// hours the cache did not change and reported that it was synced.
 #[tokio::test(start_paused = true)]
 async fn a_cache_with_a_dead_connection_reports_it_and_recovers() {
     let server = server_with(&["a"]);
@@ -237,7 +238,7 @@ async fn a_cache_with_a_dead_connection_reports_it_and_recovers() {
     assert_eq!((server.watchers(), state(&informer).as_str()), (1, "live"));
     let refused = server.faults().add(Fault::Refuse);
     server.update(&item("a", "2")).unwrap();
-    // Within the longest timeout of a watch and its margin, the silence is noticed.
+    // The silence is noticed within the longest watch timeout and its margin.
     tokio::time::sleep(11 * MINUTE).await;
     assert!(
         matches!(informer.status().state, State::Stalled | State::BackingOff { .. }),
@@ -262,7 +263,8 @@ async fn a_cache_with_a_dead_connection_reports_it_and_recovers() {
     informer.shutdown().await;
 }
 
-/// argo-cd#28928: a wave of 401s made all watches of a cluster start over at once, and they waited for each other for sixteen hours.
+/// argo-cd#28928: a wave of 401s restarted all watches of a cluster at once, and they waited for each other
+/// for sixteen hours.
 #[tokio::test(start_paused = true)]
 async fn a_wave_of_unauthorized_answers_is_survived_by_all() {
     let (server, door) = (server_with(&["a"]), Door::default());
@@ -302,7 +304,7 @@ async fn a_wave_of_unauthorized_answers_is_survived_by_all() {
     }
 }
 
-/// fabric8#7435: an exception in one resync ended the chain of timers, without a word, and there was never another.
+/// fabric8#7435: an exception in one resync silently ended the chain of timers.
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_a_resync_does_not_end_the_resyncs() {
     let server = server_with(&["a"]);
@@ -331,8 +333,8 @@ async fn a_panic_in_a_resync_does_not_end_the_resyncs() {
     informer.shutdown().await;
 }
 
-/// kube's watcher (finding E) did not list again when a watch was refused with HTTP 410 and asked for the same version for ever;
-/// vector#5846 did not when the 410 came inside a stream that had begun with 200.
+/// kube's watcher (finding E) did not relist when a watch was refused with HTTP 410, and requested the same
+/// version for ever; vector#5846 did not when the 410 came inside a stream that had begun with 200.
 #[tokio::test(start_paused = true)]
 async fn an_expiry_leads_to_a_list_however_it_is_reported() {
     for form in [ExpiredWatch::Response, ExpiredWatch::InStream] {

@@ -1,4 +1,4 @@
-//! I14: user code that blocks holds up its own informer at most, and never an async worker.
+//! I14: user code that blocks delays only its own informer, and never an async worker.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::support::{Heard, informer_of, item, items, settled, value};
 
-/// Where user code waits until the test lets it go on.
+/// Blocks user code until the test opens it.
 #[derive(Clone)]
 struct Gate(Arc<Inner>);
 
@@ -26,8 +26,7 @@ struct Inner {
 enum State {
     Closed,
     Open,
-    /// Nobody opened it: what the test waits for is behind the gate. It opens so that the test ends, and
-    /// fails.
+    /// The gate was not opened in time. It opens so that the test ends and fails.
     GaveUp,
 }
 
@@ -56,7 +55,7 @@ impl Gate {
         }
     }
 
-    /// Waits until so many callers have come to the gate.
+    /// Waits until this many callers wait at the gate.
     async fn entered(&self, callers: usize) {
         let mut entered = self.0.entered.subscribe();
         entered.wait_for(|entered| *entered >= callers).await.unwrap();
@@ -75,7 +74,7 @@ impl Gate {
     }
 }
 
-/// The runtimes of users: two workers, or one thread for everything.
+/// The runtimes under test: two workers, or one thread for everything.
 fn runtimes(max_blocking_threads: usize) -> Vec<Runtime> {
     let multi = Builder::new_multi_thread()
         .worker_threads(2)
@@ -89,7 +88,7 @@ fn runtimes(max_blocking_threads: usize) -> Vec<Runtime> {
     vec![multi.unwrap(), current.unwrap()]
 }
 
-/// Starts two informers that come to the gate, and shows that a third one syncs and goes on meanwhile.
+/// Starts two informers that block at the gate, and shows that a third one syncs and works meanwhile.
 async fn check_that_others_go_on(
     server: &ApiServer,
     gate: &Gate,

@@ -1,4 +1,5 @@
-//! What is in the cache: I3 no lost delete, I4 no ghost, I5 atomic replace, I6 index coherence, I10 identity.
+//! Contents of the cache: I3 no lost delete, I4 no ghost, I5 atomic replace, I6 index coherence, I10
+//! identity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -59,7 +60,8 @@ async fn i03_every_handler_that_received_the_add_receives_the_delete() {
     informer.shutdown().await;
 }
 
-/// Every list holds twenty objects of one version: a snapshot with two versions, or with fewer objects, is a torn read.
+/// Every list holds twenty objects of one version: a snapshot with two versions, or with fewer objects, is a
+/// torn read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
     let rounds = 1..40_u32;

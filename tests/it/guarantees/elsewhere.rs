@@ -1,4 +1,4 @@
-//! I3, I4: what does not belong to the scope of an informer never enters its cache, however it is sent.
+//! I3, I4: objects outside the scope of an informer never enter its cache.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ fn foreign_garbled(name: &str, version: &str) -> Undecodable {
     }
 }
 
-/// Plays a script and checks what a handler heard, the cache, and how much was refused.
+/// Plays a script and checks the events of a handler, the cache, and the number of refused objects.
 async fn check(initial: InitialState, answers: Vec<Answer>, heard: &[&str], cached: &[&str], refused: u64) {
     let informer = SharedInformer::builder_from_sources(vec![Arc::new(InDefault(Script::new(answers)))])
         .initial_state(initial)

@@ -1,4 +1,4 @@
-//! What handlers may do without harm: I9 sync truth, I14 panics and blocking, I15 transforms.
+//! What handlers may do: I9 sync truth, I14 panics and blocking, I15 transforms.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -215,7 +215,8 @@ async fn i14_a_panicking_index_function_hurts_only_its_index() {
     informer.shutdown().await;
 }
 
-/// Upstream: TestCacheWithTransformer. There the store transforms; here each object is transformed before the store.
+/// Upstream: TestCacheWithTransformer. There the store transforms; here each object is transformed before the
+/// store.
 #[tokio::test(start_paused = true)]
 async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
     for watch_list in [

@@ -1,4 +1,4 @@
-//! What is heard in which order: I7 commit order, I8 late handlers, I11 resumption, I13 waits.
+//! Order of delivery: I7 commit order, I8 late handlers, I11 resumption, I13 waits.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -91,7 +91,8 @@ async fn i08_a_late_handler_receives_one_snapshot_then_every_change_once() {
     informer.shutdown().await;
 }
 
-/// Handlers come while changes stream in; each must end up with exactly the cache, and hear no object twice.
+/// Handlers are added while changes arrive; each must end with the state of the cache and receive no object
+/// twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn i08_handlers_added_while_changes_stream_in_miss_nothing() {
     let server = Arc::new(ApiServer::start());

@@ -1,4 +1,4 @@
-//! Old snapshots are dropped where that delays nobody, whatever the batch was after which they are.
+//! Old snapshots are dropped off the async workers, whatever the size of the batch.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::script::status;
 
 const OBJECTS: u64 = 3_000;
 
-/// An object that counts how often one of its kind is dropped on one thread.
+/// An object that counts the drops of its kind on one thread.
 struct Counted {
     metadata: ObjectMeta,
     dropped: Arc<Dropped>,
@@ -167,7 +167,7 @@ async fn i14_a_snapshot_that_a_reader_held_is_not_dropped_on_an_async_worker() {
         .unwrap();
     assert!(indexer.contains(&ObjectKey::namespaced("default", "item-7")));
     informer.shutdown().await;
-    // The last state is still held here: whose drop that is, is the user's choice.
+    // The test still holds the last state; where it drops that is the choice of the user.
     let count = dropped.count.load(Ordering::SeqCst);
     assert!(count < 100, "{count} objects were dropped on the async worker");
 }

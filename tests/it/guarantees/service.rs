@@ -1,4 +1,4 @@
-//! What a faulty server cannot do to the cache: I1 no going back, I2 monotonic versions, I4 no ghosts, I12 bounded trouble.
+//! Faulty servers: I1 no going back, I2 monotonic versions, I4 no ghosts, I12 bounded requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ async fn i01_an_older_state_never_takes_the_place_of_a_newer_one() {
         Answer::Watch(
             vec![
                 WatchEvent::Modified(object("a", "8")),
-                // A server that replays its history: none of this is news.
+                // A server that replays its history: nothing is new.
                 WatchEvent::Modified(object("a", "6")),
                 WatchEvent::Deleted(object("a", "7")),
                 WatchEvent::Added(object("a", "8")),
@@ -51,7 +51,8 @@ async fn i01_an_older_state_never_takes_the_place_of_a_newer_one() {
     informer.shutdown().await;
 }
 
-/// A stale replica answers a relist; its answer is refused, and the cache waits for a server that is not behind.
+/// A stale replica answers a relist; its answer is refused, and the cache waits for a server that is not
+/// behind.
 #[tokio::test(start_paused = true)]
 async fn i02_the_store_version_never_goes_back_on_a_stale_answer() {
     let script = Script::new([
@@ -96,7 +97,8 @@ async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
                     version: None,
                     mark: BookmarkMark::Progress,
                 },
-                // A bookmark of no version moves nothing, and an older one is no bookmark of this history.
+                // A bookmark without a version moves nothing, and an older one does not belong to this
+                // history.
                 bookmark("21"),
             ],
             End::Open,
@@ -137,7 +139,7 @@ async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
     informer.shutdown().await;
 }
 
-/// The newest state of the server itself is older: etcd was restored. The cache follows, and says so.
+/// The newest state of the server itself is older: etcd was restored. The cache follows and reports it.
 #[tokio::test(start_paused = true)]
 async fn i01_a_rewind_of_the_server_is_followed_and_reported() {
     let script = Script::new([
@@ -162,7 +164,7 @@ async fn i01_a_rewind_of_the_server_is_followed_and_reported() {
     informer.shutdown().await;
 }
 
-/// The first stream dies before its end bookmark; what it brought was deleted before the second.
+/// The first stream ends before its end bookmark; its objects were deleted before the second.
 #[tokio::test(start_paused = true)]
 async fn i04_an_aborted_initial_stream_leaves_no_ghost() {
     let script = Script::new([
@@ -213,7 +215,8 @@ async fn i04_what_is_deleted_before_the_end_bookmark_was_never_there() {
     informer.shutdown().await;
 }
 
-/// Ten minutes of nothing but errors: a bounded number of requests, a visible state, and recovery when they stop.
+/// Ten minutes of nothing but errors: a bounded number of requests, a visible state, and recovery when they
+/// stop.
 #[tokio::test(start_paused = true)]
 async fn i12_while_everything_fails_requests_are_few_and_then_the_cache_converges() {
     let failures = 4_000;

@@ -1,5 +1,5 @@
-//! I16: an object that cannot be decoded is reported and stops nothing; it deletes only what it certainly
-//! took the place of.
+//! I16: an object that cannot be decoded is reported and stops nothing; it deletes only the object
+//! it certainly replaced.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::support::Heard;
 use super::names;
 use super::script::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
 
-/// Runs a script by LIST and WATCH and gives the informer, with what a handler heard, once the script has been played.
+/// Runs a script by LIST and WATCH, and returns the informer and the events of a handler.
 async fn play(answers: Vec<Answer>) -> (SharedInformer<ConfigMap>, Vec<String>) {
     play_with(answers, |builder| builder).await
 }
@@ -123,7 +123,8 @@ async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
     informer.shutdown().await;
 }
 
-/// What could not be deleted after such a list is found by the next one that can be read, at the latest when the watch ends.
+/// Deletions that such a list could not show are found by the next readable list, at the latest when the
+/// watch ends.
 #[tokio::test(start_paused = true)]
 async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch_ends() {
     let (informer, heard) = play(vec![
@@ -141,7 +142,8 @@ async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch
     informer.shutdown().await;
 }
 
-/// An object kept through such a list while the server was rewound is newer than the store; what is said of it later is right.
+/// An object kept through such a list while the server was rewound is newer than the store; later events of
+/// it are delivered.
 #[tokio::test(start_paused = true)]
 async fn i16_an_object_kept_through_a_rewind_receives_its_changes() {
     let (informer, heard) = play(vec![
@@ -194,7 +196,8 @@ async fn i16_a_deletion_whose_key_cannot_be_read_is_found_by_a_relist() {
     informer.shutdown().await;
 }
 
-/// Found while the simulation was written: nothing was marked stale, and no list followed, so the cache stayed behind.
+/// Found while the simulation was written: nothing was marked stale, and no relist followed, so the cache
+/// stayed outdated.
 #[tokio::test(start_paused = true)]
 async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
     let (informer, heard) = play(vec![
@@ -211,7 +214,7 @@ async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
     informer.shutdown().await;
 }
 
-/// Found by the simulation: the handler heard of the end of an object it had never heard of.
+/// Found by the simulation: the handler received the deletion of an object it had never received.
 #[tokio::test(start_paused = true)]
 async fn i10_deleting_an_unseen_recreation_is_a_deletion_of_the_known_object() {
     let mut recreated = object("a", "12").as_ref().clone();
@@ -246,7 +249,8 @@ async fn i01_an_unusable_state_does_not_bring_back_an_older_one_of_its_list() {
     informer.shutdown().await;
 }
 
-/// Found by the simulation: the change of an object could not be read, and its older state in the same list went into the cache.
+/// Found by the simulation: the change of an object could not be read, and its older state in the same list
+/// went into the cache.
 #[tokio::test(start_paused = true)]
 async fn i01_an_unreadable_state_does_not_bring_back_an_older_one_of_its_list() {
     let (informer, heard) = play(vec![
@@ -264,7 +268,8 @@ async fn i01_an_unreadable_state_does_not_bring_back_an_older_one_of_its_list() 
     informer.shutdown().await;
 }
 
-/// Found by the simulation: after a rewind the same version is another state, and it was taken for the one in the cache.
+/// Found by the simulation: after a rewind the same version is another state, and it was treated as the one
+/// in the cache.
 #[tokio::test(start_paused = true)]
 async fn i01_a_version_that_is_used_again_after_a_rewind_is_a_new_state() {
     let before_the_rewind = || {
@@ -298,8 +303,7 @@ fn recreated(name: &str, version: &str) -> Undecodable {
     }
 }
 
-/// Checks that a handler heard this, that the cache has these names, and that these keys are known as
-/// unusable.
+/// Checks the events of a handler, the names in the cache, and the keys known as unusable.
 #[track_caller]
 fn check(
     (informer, heard): (SharedInformer<ConfigMap>, Vec<String>),
@@ -330,7 +334,7 @@ async fn i03_an_object_recreated_and_undecodable_in_a_list_is_deleted() {
     let expected = ["initial a", "initial b", "missed a"];
     let played = play(relist(vec![ListEvent::Undecodable(recreated("a", "8"))])).await;
     check(played, &expected, &["b"], &["a"]);
-    // Another item without a readable key keeps what is missing, not what is certain.
+    // Another item without a readable key keeps missing objects, but not the one that was certainly deleted.
     let played = play(relist(vec![
         ListEvent::Undecodable(recreated("a", "8")),
         ListEvent::Undecodable(garbled(None, "8")),
@@ -383,7 +387,8 @@ async fn i03_an_object_recreated_and_undecodable_in_a_watch_is_deleted() {
     };
     let played = play(watch(vec![undecodable(recreated("a", "8"))])).await;
     check(played, &["initial a", "missed a"], &[], &["a"]);
-    // A good state of the new object is its addition; its deletion is no news to those who never heard of it.
+    // A good state of the new object is its addition; its deletion is not delivered to handlers that never
+    // received it.
     let mut good = object("a", "9").as_ref().clone();
     good.metadata.uid = Some("another".into());
     let played = play(watch(vec![
@@ -398,7 +403,7 @@ async fn i03_an_object_recreated_and_undecodable_in_a_watch_is_deleted() {
     ]))
     .await;
     check(played, &["initial a", "missed a"], &[], &[]);
-    // What is older than the cache says nothing of it.
+    // A state older than the cache changes nothing.
     let played = play(watch(vec![
         WatchEvent::Modified(object("a", "7")),
         undecodable(recreated("a", "6")),
@@ -435,8 +440,8 @@ async fn i03_an_object_recreated_whose_transform_fails_is_deleted() {
     }
 }
 
-/// What was unusable and then deleted, or good again, before the state was complete is not part of it. The
-/// deletion was lost.
+/// Objects that were unusable and then deleted, or usable again, before the state was complete. The deletion
+/// was lost.
 #[tokio::test(start_paused = true)]
 async fn i03_within_one_initial_stream_the_last_event_of_a_key_counts() {
     let first = || {
@@ -506,8 +511,8 @@ async fn i16_within_one_batch_the_last_event_of_a_key_counts() {
     check(played, &["initial a", "delete a"], &[], &[]);
 }
 
-/// What a rewind left over may be replaced by an older version, also by a list that could not be read in
-/// full.
+/// Objects left over by a rewind may be replaced by an older version, also by a list that could not be read
+/// completely.
 #[tokio::test(start_paused = true)]
 async fn i01_a_left_over_of_a_rewind_is_replaced_by_a_list_with_an_unreadable_key() {
     let played = play(vec![

@@ -1,4 +1,4 @@
-//! Changes told twice, wrongly or to nobody, and answers that were misread.
+//! Changes delivered twice, wrongly or not at all, and answers that were misread.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,8 +12,8 @@ use crate::support::{
     Door, Heard, LONG, informer_of, item, label, server_with, settled, start, unseen, value, words,
 };
 
-/// kube#1844, fixed by kube#1882: each time a watch ended, after 290 seconds, the next one asked for the initial events again, and
-/// every object was told again.
+/// kube#1844, fixed by kube#1882: each time a watch ended, after 290 seconds, the next one requested the
+/// initial events again, and every object was delivered again.
 #[tokio::test(start_paused = true)]
 async fn a_watch_renewed_for_hours_delivers_nothing_twice() {
     for initial in MODES {
@@ -28,15 +28,15 @@ async fn a_watch_renewed_for_hours_delivers_nothing_twice() {
         let renewed = server.requests();
         assert!(renewed.len() > 30, "{} watches in six hours", renewed.len());
         assert_eq!(renewed.filtered(|request| request.is_watch_list()).len(), 0);
-        // A list of one object shows the server's version where quiet watches do not.
+        // A list of one object reads the server's version when watches are silent.
         let is_whole = |request: &Request| request.is_list() && request.parameter("limit") != Some("1");
         assert_eq!(renewed.filtered(is_whole).len(), 0);
         informer.shutdown().await;
     }
 }
 
-/// kube#1576: whoever waited for the end of an object that was gone already waited for ever, because an empty list told nothing. Here
-/// a cache in sync is the answer: the object is not in it.
+/// kube#1576: a wait for the deletion of an object that was already deleted never ended, because an empty
+/// list produced no event. Here a synced cache without the object ends the wait.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_never_existed_is_known_to_be_absent() {
     for initial in MODES {
@@ -60,7 +60,8 @@ async fn an_object_that_never_existed_is_known_to_be_absent() {
     }
 }
 
-/// vector#5877: a watch event without a version was passed over, and errors have none, so nobody learnt why the cache stood still.
+/// vector#5877: watch events without a version were skipped, including errors, so nothing explained why the
+/// cache was stuck.
 #[tokio::test(start_paused = true)]
 async fn no_error_in_a_watch_is_swallowed() {
     for form in [ExpiredWatch::InStream, ExpiredWatch::Response] {
@@ -88,8 +89,8 @@ async fn no_error_in_a_watch_is_swallowed() {
     }
 }
 
-/// kube's reflector (finding B): a subscriber that was woken for an object already gone went to sleep without asking to be woken
-/// again.
+/// kube's reflector (finding B): a subscriber woken for an object that was already deleted returned without
+/// registering its waker again.
 #[tokio::test(start_paused = true)]
 async fn a_subscriber_woken_for_an_object_already_gone_wakes_for_the_next() {
     let server = server_with(&[]);
@@ -120,8 +121,8 @@ async fn a_subscriber_woken_for_an_object_already_gone_wakes_for_the_next() {
     );
 }
 
-/// kube's reflector (finding D): subscribers got a reference that was looked up when they came to read it, so of two quick updates
-/// they saw the second twice and the first never.
+/// kube's reflector (finding D): subscribers got a reference that was resolved when they read it, so of two
+/// quick updates they saw the second twice and the first never.
 #[tokio::test(start_paused = true)]
 async fn quick_updates_reach_a_slow_reader_as_they_happened() {
     let server = server_with(&["a"]);
@@ -135,7 +136,7 @@ async fn quick_updates_reach_a_slow_reader_as_they_happened() {
     for value in ["2", "3", "4"] {
         server.update(&item("a", value)).unwrap();
     }
-    // All three are in the cache before the first is read.
+    // All three are in the cache before the reader takes the first.
     informer
         .wait_until_within(&server.resource_version().as_str().into(), LONG)
         .await
@@ -153,8 +154,8 @@ async fn quick_updates_reach_a_slow_reader_as_they_happened() {
     informer.shutdown().await;
 }
 
-/// kube's watcher (finding F): the wish to take whatever the server has cached was dropped from the request as soon as it had a
-/// limit, which it has by default, so every list went to etcd.
+/// kube's watcher (finding F): `resourceVersion=0` was dropped from requests with a limit, which is the
+/// default, so every list went to etcd.
 #[tokio::test(start_paused = true)]
 async fn a_first_list_with_a_limit_still_takes_what_the_server_has_cached() {
     let server = server_with(&["a"]);
@@ -172,8 +173,8 @@ async fn a_first_list_with_a_limit_still_takes_what_the_server_has_cached() {
     informer.shutdown().await;
 }
 
-/// kube's `Status` (finding G): a refusal whose reason is empty, as some proxies and aggregated servers send it, was not recognised by
-/// its code.
+/// kube's `Status` (finding G): a refusal whose reason is empty, as some proxies and aggregated servers send
+/// it, was not recognised by its code.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_without_a_reason_is_known_by_its_code() {
     for (code, expected) in [(403, "Forbidden"), (404, "NotFound")] {
@@ -192,13 +193,13 @@ async fn a_refusal_without_a_reason_is_known_by_its_code() {
         assert_eq!(shown, expected);
         door.open();
         informer.synced_within(MINUTE).await.unwrap();
-        // And a 410 without a reason leads to a list.
+        // A 410 without a reason leads to a list too.
         start_over(&informer, &server, &door).await;
         informer.shutdown().await;
     }
 }
 
-/// Refuses the next watch with a bare 410 and lets something happen meanwhile that only a list can show.
+/// Refuses the next watch with a bare 410 and makes a change meanwhile that only a list can show.
 async fn start_over(informer: &SharedInformer<ConfigMap>, server: &ApiServer, door: &Door) {
     tokio::time::sleep(MINUTE).await;
     server.clear_requests();
