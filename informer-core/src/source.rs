@@ -17,22 +17,19 @@ use crate::resource_version::ResourceVersion;
 
 mod answer;
 mod decode;
-mod event;
-mod field_path;
-mod frames;
+mod error;
+mod error_response;
+mod format;
 mod gzip;
 mod identities;
+mod json;
 mod kube_source;
 mod limits;
 mod list_body;
 mod list_options;
 mod list_pace;
-mod managed_fields;
 mod recovery;
 mod request;
-mod sketch;
-mod splitter;
-mod status;
 mod watch_body;
 
 #[cfg(any(test, feature = "__internals"))]
@@ -41,12 +38,13 @@ pub mod fuzzing;
 mod tests;
 
 pub(crate) use answer::describe_auth;
-pub use decode::{Decode, DecodeError, DecodeOn, Identity, JsonDecoder};
+pub use decode::{Decode, DecodeError, DecodeOn, Identity, ManagedFields};
+pub use error::{ServerStatus, SourceError};
 pub use identities::{IdentityEvent, IdentityStream};
+pub use json::JsonDecoder;
 pub(crate) use kube_source::check_namespace;
 pub use kube_source::{KubeSource, KubeSourceError, KubeSourceOptions};
 pub use list_options::{ListOptions, ListOptionsError};
-pub use managed_fields::ManagedFields;
 pub use recovery::Recovery;
 pub(crate) use request::DecodesGzip;
 
@@ -278,92 +276,5 @@ impl fmt::Display for Undecodable {
             None => f.write_str("an object whose name cannot be read could not be decoded: ")?,
         }
         write!(f, "{}", Printable::message(&self.reason))
-    }
-}
-
-/// Why a list or a watch failed.
-///
-/// Texts of the server are printed escaped, and cut at 1,024 characters.
-///
-/// `Clone`, so that one error can stand in `status()`, in a log line and in an event.
-#[derive(Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum SourceError {
-    /// The server answered with an error, as a response or as an event in a watch.
-    #[error("the server answered {status}")]
-    Status {
-        /// What it said.
-        status: ServerStatus,
-    },
-    /// No connection could be made.
-    #[error("cannot connect to the server: {}", Printable::message(.0))]
-    Connect(String),
-    /// The connection broke while a response was read.
-    #[error("the connection broke: {}", Printable::message(.0))]
-    Transport(String),
-    /// Nothing came for longer than was agreed.
-    #[error("no answer within {after:?} while waiting for {what}")]
-    Deadline {
-        /// What was waited for.
-        what: &'static str,
-        /// How long.
-        after: Duration,
-    },
-    /// The response is not what was asked for.
-    #[error("the response cannot be understood: {}", Printable::message(.0))]
-    Protocol(String),
-    /// One frame or item is larger than the limit.
-    #[error(
-        "an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` if it is legitimate"
-    )]
-    TooLarge {
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// A whole list is larger than the limit.
-    #[error("the list has more than {limit} {unit}; raise `{setting}` if that is legitimate")]
-    ListTooLarge {
-        /// The limit.
-        limit: u64,
-        /// What is counted: `bytes` or `objects`.
-        unit: &'static str,
-        /// The setting that holds the limit.
-        setting: &'static str,
-    },
-    /// The request could not even be made: a bad selector, bad credentials, a bad URL.
-    #[error("the request cannot be made: {}", Printable::message(.0))]
-    Request(String),
-}
-
-crate::__debug_is_the_message!(SourceError);
-
-/// An error answer of the server (`metav1.Status`), as far as the library needs it.
-///
-/// A [`KubeSource`] escapes and cuts the texts while it reads them: a reason at 253 characters, messages at
-/// 1,024.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ServerStatus {
-    /// The HTTP code.
-    pub code: u16,
-    /// The machine-readable reason, such as `Expired` or `Forbidden`; may be empty.
-    pub reason: String,
-    /// The server's sentence.
-    pub message: String,
-    /// How long the server asks to wait before the next request (`Retry-After`).
-    pub retry_after: Option<Duration>,
-    /// The machine-readable causes (`details.causes[].reason`) with their messages.
-    pub causes: Vec<(String, String)>,
-}
-
-impl fmt::Display for ServerStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.code)?;
-        if !self.reason.is_empty() {
-            write!(f, " {}", Printable::name(&self.reason))?;
-        }
-        if !self.message.is_empty() {
-            write!(f, ": {}", Printable::message(&self.message))?;
-        }
-        Ok(())
     }
 }

@@ -5,17 +5,26 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
-use http::header::CONTENT_ENCODING;
+use http::header::{CONTENT_ENCODING, HeaderMap};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 
+use super::error::ANSWER;
 use super::gzip::{Ending, Gunzip};
-use super::limits::{ERROR_BYTES, PIECE_BYTES, TURN_BYTES};
-use super::status::ANSWER;
+use super::limits::{CHUNK_BYTES, ERROR_BYTES, TURN_BYTES};
 use super::{ServerStatus, SourceError};
 
 /// A piece of at least this size is probably followed by another one.
-const LARGE_PIECE: usize = 4 * 1024;
+const LARGE_CHUNK: usize = 4 * 1024;
+
+/// A successful response.
+pub(super) struct Answer {
+    pub(super) headers: HeaderMap,
+    pub(super) body: BodyReader,
+}
+
+/// Parses the body of an error response as a `metav1.Status`, in the format its headers name.
+pub(super) type ParseStatus<'f> = &'f (dyn Fn(&HeaderMap, &[u8]) -> Option<ServerStatus> + Sync);
 
 /// Sends a request and waits for a good answer, for at most `deadline`.
 ///
@@ -25,16 +34,21 @@ pub(super) async fn send(
     client: &kube::Client,
     request: http::Request<Body>,
     deadline: Duration,
-) -> Result<BodyReader, SourceError> {
+    parse_status: ParseStatus<'_>,
+) -> Result<Answer, SourceError> {
     let answer = async {
         let response = client.send(request).await.map_err(|error| of_kube(&error))?;
         let (head, body) = response.into_parts();
         let mut reader = BodyReader::new(&head.headers, body)?;
         if head.status.is_success() {
-            return Ok(reader);
+            return Ok(Answer {
+                headers: head.headers,
+                body: reader,
+            });
         }
         let body = reader.read_up_to(ERROR_BYTES).await;
-        let status = ServerStatus::of_response(head.status, &head.headers, &body);
+        let parsed = parse_status(&head.headers, &body);
+        let status = ServerStatus::of_response(head.status, &head.headers, &body, parsed);
         Err(SourceError::Status { status })
     };
     let timeout = SourceError::Deadline {
@@ -46,7 +60,7 @@ pub(super) async fn send(
         .unwrap_or(Err(timeout))
 }
 
-/// Reads a response's body, in pieces of at most [`PIECE_BYTES`].
+/// Reads a response's body, in pieces of at most [`CHUNK_BYTES`].
 ///
 /// A body whose next piece is always available (a server faster than we are, or a few bytes of gzip that
 /// unpack to many) would never be pending, and its reader would keep the worker for itself. So each piece
@@ -68,15 +82,15 @@ enum Encoding {
 }
 
 /// What a body consists of.
-pub(super) enum Chunk {
+pub(super) enum BodyEvent {
     /// The next bytes, unpacked.
-    Data(Bytes),
+    Chunk(Bytes),
     /// Nothing more.
     End(Ending),
 }
 
 impl BodyReader {
-    fn new(headers: &http::HeaderMap, body: Body) -> Result<Self, SourceError> {
+    fn new(headers: &HeaderMap, body: Body) -> Result<Self, SourceError> {
         // Names of encodings are case-insensitive (RFC 9110, section 8.4.1).
         let name = headers
             .get(CONTENT_ENCODING)
@@ -100,13 +114,13 @@ impl BodyReader {
     }
 
     /// The next bytes. Dropping the future loses nothing; dropping the reader ends the request.
-    pub(super) async fn next(&mut self) -> Result<Chunk, SourceError> {
+    pub(super) async fn next(&mut self) -> Result<BodyEvent, SourceError> {
         if self.given >= TURN_BYTES {
             tokio::task::yield_now().await;
             self.given = 0;
         }
         let chunk = self.read().await?;
-        if let Chunk::Data(bytes) = &chunk {
+        if let BodyEvent::Chunk(bytes) = &chunk {
             self.given += bytes.len();
             self.last_length = bytes.len();
         }
@@ -117,33 +131,33 @@ impl BodyReader {
     ///
     /// hyper reads a socket in a task of its own, which must run once more to bring what has already arrived:
     /// behind a large piece it is given that chance.
-    pub(super) async fn available(&mut self) -> Option<Result<Chunk, SourceError>> {
+    pub(super) async fn available(&mut self) -> Option<Result<BodyEvent, SourceError>> {
         if let Some(chunk) = self.next().now_or_never() {
             return Some(chunk);
         }
-        if self.last_length < LARGE_PIECE {
+        if self.last_length < LARGE_CHUNK {
             return None;
         }
         tokio::task::yield_now().await;
         self.next().now_or_never()
     }
 
-    async fn read(&mut self) -> Result<Chunk, SourceError> {
+    async fn read(&mut self) -> Result<BodyEvent, SourceError> {
         loop {
             tokio::task::coop::consume_budget().await;
             if !self.rest.is_empty() {
-                let length = self.rest.len().min(PIECE_BYTES);
-                return Ok(Chunk::Data(self.rest.split_to(length)));
+                let length = self.rest.len().min(CHUNK_BYTES);
+                return Ok(BodyEvent::Chunk(self.rest.split_to(length)));
             }
             if let Encoding::Gzip(gunzip) = &mut self.encoding
                 && let Some(bytes) = gunzip
                     .next()
                     .map_err(|error| SourceError::Protocol(error.to_string()))?
             {
-                return Ok(Chunk::Data(bytes));
+                return Ok(BodyEvent::Chunk(bytes));
             }
             let Some(frame) = self.body.frame().await else {
-                return Ok(Chunk::End(match &self.encoding {
+                return Ok(BodyEvent::End(match &self.encoding {
                     Encoding::Identity => Ending::Complete,
                     Encoding::Gzip(gunzip) => gunzip.ending(),
                 }));
@@ -164,7 +178,7 @@ impl BodyReader {
     async fn read_up_to(&mut self, limit: usize) -> Vec<u8> {
         let mut text = Vec::new();
         while text.len() < limit
-            && let Ok(Chunk::Data(bytes)) = self.next().await
+            && let Ok(BodyEvent::Chunk(bytes)) = self.next().await
         {
             let room = limit - text.len();
             text.extend_from_slice(&bytes[..bytes.len().min(room)]);

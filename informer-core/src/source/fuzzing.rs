@@ -11,12 +11,10 @@ use std::path::Path;
 use bytes::Bytes;
 use kube::core::DynamicObject;
 
-use super::SourceError;
-use super::event::decode_frame;
-use super::frames::FrameSplitter;
+use super::format::Splitter as _;
 use super::gzip::{Ending, Gunzip, GzipError, OUTPUT_STEP};
-use super::splitter::{ListSplitter, Piece};
-use super::{JsonDecoder, ManagedFields, WatchEvent};
+use super::json::internals::{FrameSplitter, ListSplitter, ListValue, decode_event};
+use super::{JsonDecoder, ManagedFields, SourceError, WatchEvent};
 use crate::key::ObjectKey;
 use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
@@ -139,7 +137,7 @@ fn frames_of_model(body: &[u8], limit: usize) -> Frames {
 fn decode(frame: &[u8]) {
     let resource = kube::core::ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&());
     let decoder = JsonDecoder::of::<DynamicObject>(&resource, ManagedFields::Drop);
-    match decode_frame::<DynamicObject>(&decoder, frame) {
+    match decode_event::<DynamicObject>(&decoder, frame) {
         Ok(WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object)) => {
             assert!(
                 object
@@ -283,8 +281,8 @@ fn split_list<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> S
         splitter.feed(Bytes::copy_from_slice(piece));
         loop {
             match splitter.next() {
-                Ok(Some(Piece::Item(item))) => items.push(item),
-                Ok(Some(Piece::Kind(_) | Piece::ApiVersion(_) | Piece::Metadata(_))) => {}
+                Ok(Some(ListValue::Item(item))) => items.push(item),
+                Ok(Some(ListValue::Kind(_) | ListValue::ApiVersion(_) | ListValue::Metadata(_))) => {}
                 Ok(None) => break,
                 Err(error) => {
                     return SplitList {

@@ -9,10 +9,10 @@
 use bytes::{Buf, Bytes};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::limits::{EMPTY_GZIP_BYTES, PIECE_BYTES};
+use super::limits::{CHUNK_BYTES, EMPTY_GZIP_BYTES};
 
 /// The most one step unpacks.
-pub(super) const OUTPUT_STEP: usize = PIECE_BYTES;
+pub(super) const OUTPUT_STEP: usize = CHUNK_BYTES;
 const SMALLEST_STEP: usize = 4 * 1024;
 
 const HAS_HEADER_CRC: u8 = 1 << 1;

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use http::HeaderMap;
 use serde::de::DeserializeOwned;
 
-use super::answer;
-use super::decode::{Decode, DecodeOn, JsonDecoder};
+use super::answer::{self, Answer, BodyReader};
+use super::format::{Format, Formats};
+use super::json::{Json, JsonDecoder};
 use super::request::{Endpoint, Representation};
 use super::{
-    IdentityStream, ListOptions, ListOptionsError, ListRequest, ListStream, ListWatch, ManagedFields,
-    SourceError, WatchRequest, WatchStream, identities, list_body, watch_body,
+    Decode, DecodeOn, IdentityStream, ListOptions, ListOptionsError, ListRequest, ListStream, ListWatch,
+    ManagedFields, SourceError, WatchRequest, WatchStream, list_body, watch_body,
 };
 use crate::object::{Content, Object};
 use crate::scope::Scope;
@@ -42,12 +44,13 @@ pub struct KubeSource<K> {
     resource: String,
     scope: Scope,
     answer_deadline: Duration,
-    bodies: Arc<BodySettings<K>>,
+    formats: Formats<K>,
+    bodies: BodySettings,
 }
 
 /// How the bodies of lists and watches are read.
-pub(super) struct BodySettings<K> {
-    pub(super) decoder: Arc<dyn Decode<K>>,
+#[derive(Clone, Copy)]
+pub(super) struct BodySettings {
     pub(super) decode_on: DecodeOn,
     pub(super) max_object_bytes: usize,
     pub(super) max_list_bytes: u64,
@@ -133,6 +136,20 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
         scope: Scope,
         options: KubeSourceOptions,
     ) -> Result<Self, KubeSourceError> {
+        let decoder = JsonDecoder::of::<K>(dynamic_type, options.managed_fields);
+        let formats = Formats::only(Arc::new(Json::new(Arc::new(decoder))));
+        Self::with_formats(client, dynamic_type, scope, options, formats)
+    }
+}
+
+impl<K: Object> KubeSource<K> {
+    pub(super) fn with_formats(
+        client: kube::Client,
+        dynamic_type: &K::DynamicType,
+        scope: Scope,
+        options: KubeSourceOptions,
+        formats: Formats<K>,
+    ) -> Result<Self, KubeSourceError> {
         options.list_options.validate()?;
         let namespace = match &scope {
             Scope::All => None,
@@ -149,6 +166,7 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
                 Representation::Full
             },
             options: options.list_options,
+            media_types: formats.media_types(),
         };
         let (plural, group) = (K::plural(dynamic_type), K::group(dynamic_type));
         Ok(Self {
@@ -157,31 +175,35 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
             resource: name(&plural, &group, Content::of::<K>(), std::any::type_name::<K>()),
             scope,
             answer_deadline: options.answer_deadline,
-            bodies: Arc::new(BodySettings {
-                decoder: Arc::new(JsonDecoder::of::<K>(dynamic_type, options.managed_fields)),
+            formats,
+            bodies: BodySettings {
                 decode_on: options.decode_on,
                 max_object_bytes: options.max_object_bytes,
                 max_list_bytes: options.max_list_bytes,
                 list_idle_limit: options.list_idle_limit,
-            }),
+            },
         })
     }
-}
 
-impl<K> KubeSource<K> {
     /// Decodes objects with a custom decoder. Default: a [`JsonDecoder`].
     #[must_use]
     pub fn decoder(mut self, decoder: Arc<dyn Decode<K>>) -> Self {
-        self.bodies = Arc::new(BodySettings {
-            decoder,
-            ..*self.bodies
-        });
+        self.formats = Formats::only(Arc::new(Json::new(decoder)));
+        self.endpoint.media_types = self.formats.media_types();
         self
     }
 
-    /// The deadline of one answer: the configured one, or the longer one that a reflector grants.
-    fn answer_within(&self, granted: Option<Duration>) -> Duration {
-        granted.map_or(self.answer_deadline, |granted| granted.max(self.answer_deadline))
+    /// Sends a request. Waits for the configured deadline, or for the longer one that a reflector grants.
+    async fn send(
+        &self,
+        request: http::Request<kube::client::Body>,
+        granted: Option<Duration>,
+    ) -> Result<(BodyReader, Arc<dyn Format<K>>), SourceError> {
+        let deadline = self.answer_deadline.max(granted.unwrap_or_default());
+        let parse_status =
+            |headers: &HeaderMap, body: &[u8]| self.formats.of_response(headers).parse_status(body);
+        let Answer { headers, body } = answer::send(&self.client, request, deadline, &parse_status).await?;
+        Ok((body, Arc::clone(self.formats.of_response(&headers))))
     }
 }
 
@@ -198,28 +220,25 @@ impl<K> fmt::Debug for KubeSource<K> {
 impl<K: Object> ListWatch<K> for KubeSource<K> {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
         Box::pin(async move {
-            let deadline = self.answer_within(request.answer_within);
-            let request = self.endpoint.list(&request)?;
-            let reader = answer::send(&self.client, request, deadline).await?;
-            Ok(list_body::stream(reader, Arc::clone(&self.bodies)))
+            let http_request = self.endpoint.list(&request)?;
+            let (body, format) = self.send(http_request, request.answer_within).await?;
+            Ok(list_body::objects(body, format, self.bodies))
         })
     }
 
     fn list_identities(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>> {
         Box::pin(async move {
-            let deadline = self.answer_within(request.answer_within);
-            let request = self.endpoint.list_as(Representation::MetadataOnly, &request)?;
-            let reader = answer::send(&self.client, request, deadline).await?;
-            Ok(identities::read(reader, identities::settings(&self.bodies)))
+            let http_request = self.endpoint.list_as(Representation::MetadataOnly, &request)?;
+            let (body, format) = self.send(http_request, request.answer_within).await?;
+            Ok(list_body::identities(body, format, self.bodies))
         })
     }
 
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
         Box::pin(async move {
-            let deadline = self.answer_within(request.answer_within);
-            let request = self.endpoint.watch(&request)?;
-            let reader = answer::send(&self.client, request, deadline).await?;
-            Ok(watch_body::stream(reader, Arc::clone(&self.bodies)))
+            let http_request = self.endpoint.watch(&request)?;
+            let (body, format) = self.send(http_request, request.answer_within).await?;
+            Ok(watch_body::stream(body, format, self.bodies))
         })
     }
 

@@ -5,7 +5,7 @@
 //! near them.
 
 /// The most bytes that are given out, and so worked on, in one piece.
-pub(super) const PIECE_BYTES: usize = 256 * 1024;
+pub(super) const CHUNK_BYTES: usize = 256 * 1024;
 
 /// After how many bytes a body reader lets other tasks run, even if more is available at once.
 pub(super) const TURN_BYTES: usize = 1024 * 1024;

@@ -6,36 +6,73 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use kube::core::TypeMeta;
 use tokio::time::Instant;
 
-use super::answer::{BodyReader, Chunk};
-use super::decode::{Decode, decode_object};
+use super::answer::{BodyEvent, BodyReader};
+use super::format::{Format, ListEntry, Splitter};
 use super::gzip::Ending;
 use super::kube_source::BodySettings;
 use super::limits::{BATCH_BYTES, BATCH_OBJECTS};
 use super::list_pace::ListPace;
-use super::splitter::{ListSplitter, Piece};
-use super::{ListEvent, ListMetadata, ListStream, SourceError};
+use super::{IdentityEvent, IdentityStream, ListEvent, ListMetadata, ListStream, SourceError};
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 
 /// The longest continue token that is accepted. It becomes part of a URL; real ones have a few hundred bytes.
 const TOKEN_LIMIT: usize = 16 * 1024;
 
-/// How long whole items are held back for more of them: the progress of a slow list shows in its status.
+/// How long complete items wait for more items before they are decoded. The status of a slow list shows its progress,
+/// so they must not wait for long.
 const HOLD: Duration = Duration::from_secs(1);
 
-/// Streams a page. Holds one unfinished item, one piece of the body and one batch of items.
-pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K>>) -> ListStream<K> {
-    let pace = ListPace::new(settings.max_list_bytes, settings.list_idle_limit);
+/// Streams the objects of a page.
+pub(super) fn objects<K: Object>(
+    reader: BodyReader,
+    format: Arc<dyn Format<K>>,
+    settings: BodySettings,
+) -> ListStream<K> {
+    let splitter = format.split_list(settings.max_object_bytes);
+    let decode = move |entry, types: Option<&TypeMeta>| match entry {
+        Pending::Metadata(metadata) => ListEvent::Metadata(metadata),
+        Pending::Item(item) => match format.decode_item(&item, types) {
+            Ok(object) => ListEvent::Item(object),
+            Err(undecodable) => ListEvent::Undecodable(undecodable),
+        },
+    };
+    stream(reader, splitter, Arc::new(decode), settings)
+}
+
+/// Streams the keys and versions of the objects of a page. The objects themselves are not decoded.
+pub(super) fn identities<K: Object>(
+    reader: BodyReader,
+    format: Arc<dyn Format<K>>,
+    settings: BodySettings,
+) -> IdentityStream {
+    let splitter = format.split_list(settings.max_object_bytes);
+    let decode = move |entry, _: Option<&TypeMeta>| match entry {
+        Pending::Metadata(metadata) => IdentityEvent::Metadata(metadata),
+        Pending::Item(item) => IdentityEvent::Object(format.identify(&item)),
+    };
+    stream(reader, splitter, Arc::new(decode), settings)
+}
+
+/// Holds one incomplete item, one chunk of the body and one batch of items.
+fn stream<E: Send + 'static>(
+    reader: BodyReader,
+    splitter: Box<dyn Splitter<Output = ListEntry>>,
+    decode: Arc<DecodeEntry<E>>,
+    settings: BodySettings,
+) -> BoxStream<'static, Result<E, SourceError>> {
     let state = Box::new(Reading {
-        splitter: ListSplitter::new(settings.max_object_bytes),
+        splitter,
+        decode,
         settings,
         reader,
-        types: ListTypes::default(),
+        types: None,
         batch: Batch::default(),
-        pace,
+        pace: ListPace::new(settings.max_list_bytes, settings.list_idle_limit),
         decoded: VecDeque::new(),
         end: None,
     });
@@ -46,32 +83,42 @@ pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K
     .boxed()
 }
 
-struct Reading<K> {
-    settings: Arc<BodySettings<K>>,
+type DecodeEntry<E> = dyn Fn(Pending, Option<&TypeMeta>) -> E + Send + Sync;
+
+struct Reading<E> {
+    settings: BodySettings,
     reader: BodyReader,
-    splitter: ListSplitter,
-    types: ListTypes,
+    splitter: Box<dyn Splitter<Output = ListEntry>>,
+    decode: Arc<DecodeEntry<E>>,
+    /// The type of the items according to the list. `None` until the list gives it.
+    types: Option<TypeMeta>,
     batch: Batch,
     pace: ListPace,
-    decoded: VecDeque<ListEvent<K>>,
-    /// How the body ended. Reported after everything that came before it.
+    decoded: VecDeque<E>,
+    /// How the body ended. Reported after everything before it.
     end: Option<Result<(), SourceError>>,
 }
 
-/// Parts of the page that are not decoded yet, in the order of the body.
+/// Entries that are not decoded yet, in the order of the body.
 #[derive(Default)]
 struct Batch {
-    parts: Vec<Part>,
+    entries: Vec<Pending>,
     bytes: usize,
 }
 
-enum Part {
+enum Pending {
     Metadata(ListMetadata),
     Item(Bytes),
 }
 
-impl<K: Object> Reading<K> {
-    async fn next(&mut self) -> Result<Option<ListEvent<K>>, SourceError> {
+/// Why the gathering of a batch ended.
+enum Gathered {
+    Batch,
+    End,
+}
+
+impl<E: Send + 'static> Reading<E> {
+    async fn next(&mut self) -> Result<Option<E>, SourceError> {
         loop {
             if let Some(event) = self.decoded.pop_front() {
                 return Ok(Some(event));
@@ -84,34 +131,38 @@ impl<K: Object> Reading<K> {
                 Ok(Gathered::End) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
             };
-            self.decode().await?;
+            self.decode().await;
         }
     }
 
-    /// Reads until enough whole items are at hand, or the body ends.
+    /// Reads until there are enough complete items for a batch, or the body ends.
     ///
-    /// TLS records are small, so one piece of the body seldom has enough items to be worth another thread. A
-    /// list is of use only when it is whole, so waiting for more of it for a moment delays nobody.
+    /// TLS records are small, so one chunk of the body seldom has enough items to be worth another thread. A
+    /// list is of use only as a whole, so a short wait for more of it delays nothing.
     async fn gather(&mut self) -> Result<Gathered, SourceError> {
         loop {
-            while let Some(piece) = self.splitter.next()? {
-                self.keep(piece)?;
-                if self.batch.parts.len() >= BATCH_OBJECTS || self.batch.bytes >= BATCH_BYTES {
+            while let Some(entry) = self.splitter.next()? {
+                self.keep(entry)?;
+                if self.batch.entries.len() >= BATCH_OBJECTS || self.batch.bytes >= BATCH_BYTES {
                     return Ok(Gathered::Batch);
                 }
             }
-            // Where everything is decoded on the worker, nothing is gained by waiting.
-            if self.batch.bytes > self.settings.decode_on.threshold().unwrap_or(0) {
+            let is_enough = match self.settings.decode_on.threshold() {
+                Some(threshold) => self.batch.bytes > threshold,
+                // Everything is decoded in this task, so a larger batch gains nothing.
+                None => !self.batch.entries.is_empty(),
+            };
+            if is_enough {
                 return Ok(Gathered::Batch);
             }
             match self.read().await? {
                 None => return Ok(Gathered::Batch),
-                Some(Chunk::Data(bytes)) => self.splitter.feed(bytes),
-                Some(Chunk::End(Ending::Complete)) => {
+                Some(BodyEvent::Chunk(chunk)) => self.splitter.feed(chunk),
+                Some(BodyEvent::End(Ending::Complete)) => {
                     self.splitter.finish()?;
                     return Ok(Gathered::End);
                 }
-                Some(Chunk::End(Ending::Truncated)) => {
+                Some(BodyEvent::End(Ending::Truncated)) => {
                     return Err(SourceError::Transport(
                         "the compressed list ended in the middle".to_owned(),
                     ));
@@ -120,10 +171,10 @@ impl<K: Object> Reading<K> {
         }
     }
 
-    /// The next part of the body; `None` if it does not come soon and whole items are at hand.
-    async fn read(&mut self) -> Result<Option<Chunk>, SourceError> {
+    /// Reads the next chunk. Returns `None` if it does not arrive soon and there are complete items.
+    async fn read(&mut self) -> Result<Option<BodyEvent>, SourceError> {
         let idle_limit = self.settings.list_idle_limit;
-        let is_holding = !self.batch.parts.is_empty();
+        let is_holding = !self.batch.entries.is_empty();
         let limit = if is_holding {
             HOLD.min(idle_limit)
         } else {
@@ -131,11 +182,11 @@ impl<K: Object> Reading<K> {
         };
         let begun = Instant::now();
         match tokio::time::timeout(limit, self.reader.next()).await {
-            Ok(Ok(Chunk::Data(bytes))) => {
-                self.pace.took(bytes.len(), begun.elapsed())?;
-                Ok(Some(Chunk::Data(bytes)))
+            Ok(Ok(BodyEvent::Chunk(chunk))) => {
+                self.pace.took(chunk.len(), begun.elapsed())?;
+                Ok(Some(BodyEvent::Chunk(chunk)))
             }
-            Ok(chunk) => chunk.map(Some),
+            Ok(event) => event.map(Some),
             Err(_) if is_holding => Ok(None),
             Err(_) => Err(SourceError::Deadline {
                 what: "the next part of a list",
@@ -144,131 +195,54 @@ impl<K: Object> Reading<K> {
         }
     }
 
-    fn keep(&mut self, piece: Piece) -> Result<(), SourceError> {
-        let (length, part) = match piece {
-            Piece::Item(item) => {
+    fn keep(&mut self, entry: ListEntry) -> Result<(), SourceError> {
+        match entry {
+            ListEntry::Item(item) => {
                 self.pace.progressed();
-                (item.len(), Part::Item(item))
+                self.batch.bytes += item.len();
+                self.batch.entries.push(Pending::Item(item));
             }
-            Piece::Metadata(text) => (text.len(), Part::Metadata(read_metadata(&text)?)),
-            Piece::Kind(text) => return self.types.set_kind(&text),
-            Piece::ApiVersion(text) => {
-                self.types.set_api_version(&text);
-                return Ok(());
+            ListEntry::Metadata(metadata) => {
+                check_metadata(&metadata)?;
+                self.batch.entries.push(Pending::Metadata(metadata));
             }
-        };
-        self.batch.bytes += length;
-        self.batch.parts.push(part);
+            ListEntry::ItemTypes(types) => self.types = Some(types),
+        }
         Ok(())
     }
 
-    async fn decode(&mut self) -> Result<(), SourceError> {
-        let Batch { parts, bytes } = std::mem::take(&mut self.batch);
-        let decoder = Arc::clone(&self.settings.decoder);
-        let types = self.types.of_items();
+    async fn decode(&mut self) {
+        let Batch { entries, bytes } = std::mem::take(&mut self.batch);
+        let decode = Arc::clone(&self.decode);
+        let types = self.types.clone();
         let work = move || -> Vec<_> {
-            parts
+            entries
                 .into_iter()
-                .map(|part| part.decode(decoder.as_ref(), types.as_ref()))
+                .map(|entry| decode(entry, types.as_ref()))
                 .collect()
         };
         self.decoded
-            .extend(self.settings.decode_on.run(bytes, work).await?);
-        Ok(())
+            .extend(self.settings.decode_on.run(bytes, work).await);
     }
 }
 
-/// What ended the gathering of a batch.
-enum Gathered {
-    Batch,
-    End,
-}
-
-impl Part {
-    fn decode<K: Object>(self, decoder: &dyn Decode<K>, types: Option<&TypeMeta>) -> ListEvent<K> {
-        match self {
-            Self::Metadata(metadata) => ListEvent::Metadata(metadata),
-            Self::Item(item) => match decode_object(decoder, &item, types) {
-                Ok(object) => ListEvent::Item(object),
-                Err(undecodable) => ListEvent::Undecodable(undecodable),
-            },
-        }
+/// Refuses metadata from which neither the next page nor a watch can be requested.
+fn check_metadata(metadata: &ListMetadata) -> Result<(), SourceError> {
+    let Some(version) = &metadata.resource_version else {
+        return Err(SourceError::Protocol("a list has no resourceVersion".to_owned()));
+    };
+    // In a request `0` means any state. A watch from it begins with additions, and never reports the deletion of an
+    // object that was listed.
+    if *version == ResourceVersion::new("0") {
+        return Err(SourceError::Protocol(
+            "a list has the resourceVersion 0, which is no version of a state".to_owned(),
+        ));
     }
-}
-
-/// The `kind` and `apiVersion` of the list, as far as they came before the items.
-#[derive(Default)]
-struct ListTypes {
-    kind: Option<String>,
-    api_version: Option<String>,
-}
-
-impl ListTypes {
-    /// Refuses what is known not to be a list. The names of lists are free: a definition of a custom resource
-    /// may choose any.
-    fn set_kind(&mut self, text: &[u8]) -> Result<(), SourceError> {
-        self.kind = serde_json::from_slice(text).ok();
-        match self.kind.as_deref() {
-            Some(kind @ ("Status" | "Table")) => Err(SourceError::Protocol(format!(
-                "a {kind} came where a list was asked for"
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    fn set_api_version(&mut self, text: &[u8]) {
-        self.api_version = serde_json::from_slice(text).ok();
-    }
-
-    /// The type of the items: of a `PodList`, `Pod`.
-    fn of_items(&self) -> Option<TypeMeta> {
-        let kind = self.kind.as_deref()?.strip_suffix("List")?;
-        let api_version = self.api_version.as_deref()?;
-        (!kind.is_empty() && !api_version.is_empty()).then(|| TypeMeta {
-            api_version: api_version.to_owned(),
-            kind: kind.to_owned(),
-        })
-    }
-}
-
-fn read_metadata(text: &[u8]) -> Result<ListMetadata, SourceError> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Wire {
-        resource_version: Option<String>,
-        #[serde(rename = "continue")]
-        continue_token: Option<String>,
-        remaining_item_count: Option<i64>,
-    }
-    let wire: Wire = serde_json::from_slice(text).map_err(|error| {
-        SourceError::Protocol(format!(
-            "the list's metadata (column {}) is broken",
-            error.column()
-        ))
-    })?;
-    let version = wire.resource_version.filter(|version| !version.is_empty());
-    match version.as_deref() {
-        None => return Err(SourceError::Protocol("a list has no resourceVersion".to_owned())),
-        // In a request it means any state. A watch from it begins with additions and never reports deletions of
-        // what was listed.
-        Some("0") => {
-            return Err(SourceError::Protocol(
-                "a list has the resourceVersion 0, which is no version of a state".to_owned(),
-            ));
-        }
-        Some(_) => {}
-    }
-    let token = wire.continue_token.filter(|token| !token.is_empty());
-    if token.as_deref().is_some_and(|token| token.len() > TOKEN_LIMIT) {
+    let token = metadata.continue_token.as_deref().unwrap_or_default();
+    if token.len() > TOKEN_LIMIT {
         return Err(SourceError::Protocol(format!(
             "the list's continue token is longer than {TOKEN_LIMIT} bytes"
         )));
     }
-    Ok(ListMetadata {
-        resource_version: version.as_deref().map(ResourceVersion::new),
-        continue_token: token,
-        remaining: wire
-            .remaining_item_count
-            .and_then(|count| u64::try_from(count).ok()),
-    })
+    Ok(())
 }

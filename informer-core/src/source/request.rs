@@ -32,6 +32,8 @@ pub(super) struct Endpoint {
     pub(super) path: String,
     pub(super) representation: Representation,
     pub(super) options: ListOptions,
+    /// The media types of the accepted formats, in order of preference.
+    pub(super) media_types: Vec<&'static str>,
 }
 
 impl Endpoint {
@@ -68,13 +70,8 @@ impl Endpoint {
                 query.pair("resourceVersionMatch", "Exact");
             }
         }
-        let accept = match representation {
-            Representation::Full => "application/json",
-            Representation::MetadataOnly => {
-                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-            }
-        };
-        build(query, accept, "list")
+        let accept = self.accept(representation, "PartialObjectMetadataList");
+        build(query, &accept, "list")
     }
 
     pub(super) fn watch(&self, request: &WatchRequest) -> Result<http::Request<Body>, SourceError> {
@@ -95,24 +92,33 @@ impl Endpoint {
                 query.pair("resourceVersion", &version);
             }
         }
-        let accept = match self.representation {
-            Representation::Full => "application/json",
+        let accept = self.accept(self.representation, "PartialObjectMetadata");
+        build(query, &accept, "watch")
+    }
+
+    /// Returns the value of `Accept`: every media type as `metadata_kind`, if only metadata is wanted, then every media
+    /// type as it is.
+    fn accept(&self, representation: Representation, metadata_kind: &str) -> String {
+        let plain = self.media_types.iter().map(|media_type| (*media_type).to_owned());
+        let accepted: Vec<String> = match representation {
+            Representation::Full => plain.collect(),
             Representation::MetadataOnly => {
-                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+                let as_metadata = |media_type| format!("{media_type};as={metadata_kind};g=meta.k8s.io;v=v1");
+                self.media_types.iter().map(as_metadata).chain(plain).collect()
             }
         };
-        build(query, accept, "watch")
+        accepted.join(",")
     }
 }
 
-fn build(query: Query, accept: &'static str, verb: &'static str) -> Result<http::Request<Body>, SourceError> {
+fn build(query: Query, accept: &str, verb: &'static str) -> Result<http::Request<Body>, SourceError> {
     if query.uri.len() > URL_LIMIT {
         return Err(SourceError::Request(format!(
             "its URL is longer than {URL_LIMIT} bytes; shorten the selectors"
         )));
     }
     http::Request::get(query.uri)
-        .header(ACCEPT, HeaderValue::from_static(accept))
+        .header(ACCEPT, accept)
         .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
         .extension(DecodesGzip)
         // The name kube's tracing layer gives the span of this request.
@@ -166,6 +172,7 @@ mod tests {
             path: "/api/v1/pods".to_owned(),
             representation: Representation::Full,
             options,
+            media_types: vec!["application/json"],
         }
     }
 

@@ -23,6 +23,7 @@ use crate::scope::Scope;
 mod answers;
 mod bombs;
 mod deep;
+mod formats;
 mod lists;
 mod requests;
 mod watches;

@@ -6,18 +6,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::StreamExt as _;
 
-use super::answer::{BodyReader, Chunk};
-use super::event::{decode_frame, is_error_event};
-use super::frames::FrameSplitter;
+use super::answer::{BodyEvent, BodyReader};
+use super::format::{Format, Splitter};
 use super::kube_source::BodySettings;
-use super::limits::{BATCH_BYTES, BATCH_OBJECTS, ERROR_BYTES, UNKNOWN_EVENTS};
+use super::limits::{BATCH_BYTES, BATCH_OBJECTS, UNKNOWN_EVENTS};
 use super::{SourceError, WatchEvent, WatchStream};
 use crate::object::Object;
 
-/// Streams a watch. Holds one unfinished event, one piece of the body and one batch of events.
-pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K>>) -> WatchStream<K> {
+/// Streams the events of a watch. Holds one incomplete event, one chunk of the body and one batch of events.
+pub(super) fn stream<K: Object>(
+    reader: BodyReader,
+    format: Arc<dyn Format<K>>,
+    settings: BodySettings,
+) -> WatchStream<K> {
     let state = Box::new(Watching {
-        splitter: FrameSplitter::new(settings.max_object_bytes),
+        splitter: format.split_watch(settings.max_object_bytes),
+        format,
         settings,
         reader,
         batch: Batch::default(),
@@ -33,9 +37,10 @@ pub(super) fn stream<K: Object>(reader: BodyReader, settings: Arc<BodySettings<K
 }
 
 struct Watching<K> {
-    settings: Arc<BodySettings<K>>,
+    settings: BodySettings,
+    format: Arc<dyn Format<K>>,
     reader: BodyReader,
-    splitter: FrameSplitter,
+    splitter: Box<dyn Splitter<Output = Bytes>>,
     batch: Batch,
     decoded: VecDeque<Result<WatchEvent<K>, SourceError>>,
     /// How many events of unknown types came since the last known one.
@@ -72,7 +77,7 @@ impl<K: Object> Watching<K> {
                 Ok(Gathered::End) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
             };
-            self.decode().await?;
+            self.decode().await;
         }
     }
 
@@ -88,47 +93,29 @@ impl<K: Object> Watching<K> {
                     return Ok(Gathered::Batch);
                 }
             }
-            self.check_unfinished()?;
-            let chunk = if self.batch.frames.is_empty() {
+            let event = if self.batch.frames.is_empty() {
                 self.reader.next().await?
             } else if self.batch.bytes >= most {
                 return Ok(Gathered::Batch);
             } else {
                 match self.reader.available().await {
-                    Some(chunk) => chunk?,
+                    Some(event) => event?,
                     None => return Ok(Gathered::Batch),
                 }
             };
-            match chunk {
-                Chunk::Data(bytes) => self.splitter.feed(bytes),
-                Chunk::End(_) => return Ok(Gathered::End),
+            match event {
+                BodyEvent::Chunk(chunk) => self.splitter.feed(chunk),
+                BodyEvent::End(_) => return Ok(Gathered::End),
             }
         }
     }
 
-    /// Bounds what is held of an ERROR event, as of an error response: it has a few hundred bytes.
-    fn check_unfinished(&self) -> Result<(), SourceError> {
-        let unfinished = self.splitter.unfinished();
-        if unfinished.len() > ERROR_BYTES && is_error_event(unfinished) {
-            return Err(SourceError::Protocol(format!(
-                "an ERROR event is longer than {ERROR_BYTES} bytes"
-            )));
-        }
-        Ok(())
-    }
-
-    async fn decode(&mut self) -> Result<(), SourceError> {
+    async fn decode(&mut self) {
         let Batch { frames, bytes } = std::mem::take(&mut self.batch);
-        let decoder = Arc::clone(&self.settings.decoder);
-        let work = move || -> Vec<_> {
-            frames
-                .iter()
-                .map(|frame| decode_frame(decoder.as_ref(), frame))
-                .collect()
-        };
+        let format = Arc::clone(&self.format);
+        let work = move || -> Vec<_> { frames.iter().map(|frame| format.decode_event(frame)).collect() };
         self.decoded
-            .extend(self.settings.decode_on.run(bytes, work).await?);
-        Ok(())
+            .extend(self.settings.decode_on.run(bytes, work).await);
     }
 
     /// Ends a watch that sends nothing but events of unknown types.

@@ -4,17 +4,18 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::decode::{Decode, decode_object};
 use super::sketch::Sketch;
-use super::{BookmarkMark, ObjectChange, ServerStatus, SourceError, WatchEvent};
+use super::status;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
+use crate::source::decode::{Decode, decode_object};
+use crate::source::{BookmarkMark, ObjectChange, SourceError, WatchEvent};
 
 /// Decodes one frame.
 ///
 /// A frame that is not JSON is a fault of the connection, not of an object, so it is an error that ends the
 /// watch: the reflector watches again from the last version it saw, and the server sends the event once more.
-pub(super) fn decode_frame<K: Object>(
+pub(in crate::source) fn decode_event<K: Object>(
     decoder: &dyn Decode<K>,
     frame: &[u8],
 ) -> Result<WatchEvent<K>, SourceError> {
@@ -40,7 +41,7 @@ pub(super) fn decode_frame<K: Object>(
     let object = envelope.object.map_or("null", RawValue::get).as_bytes();
     match envelope.change.as_ref() {
         "BOOKMARK" => Ok(bookmark(object)),
-        "ERROR" => match ServerStatus::parse(object) {
+        "ERROR" => match status::parse(object) {
             Some(status) => Err(SourceError::Status { status }),
             None => Err(SourceError::Protocol(
                 "an ERROR event carries no status".to_owned(),

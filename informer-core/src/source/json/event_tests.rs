@@ -2,14 +2,14 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::super::{JsonDecoder, ManagedFields};
 use super::*;
+use crate::source::{JsonDecoder, ManagedFields};
 
 /// One line that says all of an event.
 fn tell(frame: &[u8]) -> String {
     let decoder = JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop);
     let name = |object: &ConfigMap| object.metadata.name.clone().unwrap_or_default();
-    match decode_frame::<ConfigMap>(&decoder, frame) {
+    match decode_event::<ConfigMap>(&decoder, frame) {
         Ok(WatchEvent::Added(object)) => format!("added {}", name(&object)),
         Ok(WatchEvent::Modified(object)) => format!("modified {}", name(&object)),
         Ok(WatchEvent::Deleted(object)) => format!("deleted {}", name(&object)),

@@ -12,7 +12,7 @@ use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, Visitor};
 
-use super::managed_fields::text::{TextDeserializer, TextSeed};
+use super::text::{TextDeserializer, TextSeed};
 
 /// The longest path that is given; deeper ones are cut.
 const PATH_LIMIT: usize = 160;

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer as _, Visitor};
 
 /// Reads a text.
-pub(in crate::source) struct TextSeed;
+pub(super) struct TextSeed;
 
 impl<'de> DeserializeSeed<'de> for TextSeed {
     type Value = Cow<'de, str>;
@@ -38,13 +38,13 @@ impl<'de> Visitor<'de> for TextSeed {
 }
 
 /// A text that is already read. Unlike serde's own it can be asked for an optional and for a newtype, as JSON can.
-pub(in crate::source) struct TextDeserializer<'de, E> {
+pub(super) struct TextDeserializer<'de, E> {
     text: Cow<'de, str>,
     error: PhantomData<E>,
 }
 
 impl<'de, E> TextDeserializer<'de, E> {
-    pub(in crate::source) fn new(text: Cow<'de, str>) -> Self {
+    pub(super) fn new(text: Cow<'de, str>) -> Self {
         Self {
             text,
             error: PhantomData,

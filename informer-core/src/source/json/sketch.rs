@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::decode::Identity;
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
+use crate::source::Identity;
 
 /// The longest UID that is kept. Kubernetes has 36 characters.
 const UID_LIMIT: usize = 253;
@@ -266,6 +266,23 @@ mod tests {
             Some("7"),
             None,
         );
+    }
+
+    #[test]
+    fn names_and_versions_are_read_of_any_kind() {
+        check(
+            r#"{"kind":"PartialObjectMetadata","metadata":{"name":"a","namespace":"web","resourceVersion":"7"}}"#,
+            Some("web/a"),
+            Some("7"),
+            None,
+        );
+        check(
+            r#"{"kind":"Node","metadata":{"name":"n","resourceVersion":"8"},"spec":{"podCIDR":1}}"#,
+            Some("n"),
+            Some("8"),
+            None,
+        );
+        check(r#"{"metadata":{"namespace":"web"}}"#, None, None, None);
     }
 
     #[test]

@@ -13,10 +13,10 @@ fn split<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result
         splitter.feed(Bytes::copy_from_slice(piece));
         while let Some(part) = splitter.next().map_err(|error| error.to_string())? {
             let (name, text) = match &part {
-                Piece::Kind(text) => ("kind", text),
-                Piece::ApiVersion(text) => ("apiVersion", text),
-                Piece::Metadata(text) => ("metadata", text),
-                Piece::Item(text) => ("item", text),
+                ListValue::Kind(text) => ("kind", text),
+                ListValue::ApiVersion(text) => ("apiVersion", text),
+                ListValue::Metadata(text) => ("metadata", text),
+                ListValue::Item(text) => ("item", text),
             };
             parts.push(format!("{name} {}", String::from_utf8_lossy(text)));
         }

@@ -2,14 +2,16 @@
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
-use super::SourceError;
-use super::limits::BLANK_BYTES;
+use super::event::is_error_event;
+use crate::source::SourceError;
+use crate::source::format::Splitter;
+use crate::source::limits::{BLANK_BYTES, ERROR_BYTES};
 
 /// Collects pieces of a body and gives out whole lines, without their ends and without blanks before them.
 ///
 /// Holds at most one unfinished line, which may not grow past the limit, and the piece it was given last. A line that
 /// lies within one piece is not copied. Blank lines are skipped, up to a limit in a row.
-pub(super) struct FrameSplitter {
+pub(in crate::source) struct FrameSplitter {
     limit: usize,
     unfinished: BytesMut,
     piece: Bytes,
@@ -18,46 +20,13 @@ pub(super) struct FrameSplitter {
 }
 
 impl FrameSplitter {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(in crate::source) fn new(limit: usize) -> Self {
         Self {
             limit,
             unfinished: BytesMut::new(),
             piece: Bytes::new(),
             blanks: 0,
         }
-    }
-
-    /// Gives the next piece. All frames of the one before must have been taken.
-    pub(super) fn feed(&mut self, piece: Bytes) {
-        debug_assert!(self.piece.is_empty(), "the last piece is not read to its end");
-        self.piece = piece;
-    }
-
-    /// The next line that is not blank; `None` when more input is needed. What is left when the body ends was cut
-    /// off in the middle and is dropped with the splitter.
-    pub(super) fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
-        if self.unfinished.is_empty() {
-            self.skip_blanks()?;
-        }
-        if !self.piece.is_empty() {
-            let end = memchr::memchr(b'\n', &self.piece);
-            let length = end.unwrap_or(self.piece.len());
-            if self.unfinished.len() + length > self.limit {
-                return Err(SourceError::TooLarge { limit: self.limit });
-            }
-            let part = self.piece.split_to(length);
-            if end.is_none() {
-                self.unfinished.extend_from_slice(&part);
-                return Ok(None);
-            }
-            let _newline = self.piece.split_to(1);
-            if self.unfinished.is_empty() {
-                return Ok(Some(part));
-            }
-            self.unfinished.extend_from_slice(&part);
-            return Ok(Some(self.unfinished.split().freeze()));
-        }
-        Ok(None)
     }
 
     fn skip_blanks(&mut self) -> Result<(), SourceError> {
@@ -76,15 +45,63 @@ impl FrameSplitter {
         Ok(())
     }
 
-    /// The beginning of a line whose end did not come yet.
-    pub(super) fn unfinished(&self) -> &[u8] {
-        &self.unfinished
+    /// Limits an ERROR event to the size of an error response: real ones have a few hundred bytes.
+    fn check_unfinished(&self) -> Result<(), SourceError> {
+        if self.unfinished.len() > ERROR_BYTES && is_error_event(&self.unfinished) {
+            return Err(SourceError::Protocol(format!(
+                "an ERROR event is longer than {ERROR_BYTES} bytes"
+            )));
+        }
+        Ok(())
     }
 
     /// How many bytes of an unfinished line are held.
     #[cfg(any(test, feature = "__internals"))]
-    pub(super) fn held(&self) -> usize {
+    pub(in crate::source) fn held(&self) -> usize {
         self.unfinished.len()
+    }
+}
+
+impl Splitter for FrameSplitter {
+    type Output = Bytes;
+
+    /// Gives the next piece. All frames of the one before must have been taken.
+    fn feed(&mut self, piece: Bytes) {
+        debug_assert!(self.piece.is_empty(), "the last piece is not read to its end");
+        self.piece = piece;
+    }
+
+    /// The next line that is not blank; `None` when more input is needed. What is left when the body ends was cut
+    /// off in the middle and is dropped with the splitter.
+    fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
+        if self.unfinished.is_empty() {
+            self.skip_blanks()?;
+        }
+        if !self.piece.is_empty() {
+            let end = memchr::memchr(b'\n', &self.piece);
+            let length = end.unwrap_or(self.piece.len());
+            if self.unfinished.len() + length > self.limit {
+                return Err(SourceError::TooLarge { limit: self.limit });
+            }
+            let part = self.piece.split_to(length);
+            if end.is_none() {
+                self.unfinished.extend_from_slice(&part);
+                self.check_unfinished()?;
+                return Ok(None);
+            }
+            let _newline = self.piece.split_to(1);
+            if self.unfinished.is_empty() {
+                return Ok(Some(part));
+            }
+            self.unfinished.extend_from_slice(&part);
+            return Ok(Some(self.unfinished.split().freeze()));
+        }
+        Ok(None)
+    }
+
+    /// A line that was cut off is dropped with the splitter: the next watch brings its event again.
+    fn finish(&self) -> Result<(), SourceError> {
+        Ok(())
     }
 }
 

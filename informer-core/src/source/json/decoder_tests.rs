@@ -3,7 +3,12 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 
+use std::sync::Arc;
+
 use super::*;
+use crate::key::ObjectKey;
+use crate::source::Undecodable;
+use crate::source::decode::decode_object;
 
 fn decode<K: Object<DynamicType = ()> + DeserializeOwned>(json: &[u8]) -> Result<Arc<K>, Undecodable> {
     let decoder = JsonDecoder::of::<K>(&(), ManagedFields::Drop);

@@ -5,18 +5,16 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use super::SourceError;
-use super::limits::{BLANK_BYTES, OVERHEAD_BYTES};
-use scan::ValueScan;
-
-mod scan;
+use super::scan::ValueScan;
+use crate::source::SourceError;
+use crate::source::limits::{BLANK_BYTES, OVERHEAD_BYTES};
 
 /// The longest key of the outermost object. Kubernetes has none longer than a dozen bytes.
 const KEY_LIMIT: usize = 1024;
 
 /// A part of a list, as its JSON text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(in crate::source) enum ListValue {
     /// The value of `kind`.
     Kind(Bytes),
     /// The value of `apiVersion`.
@@ -31,7 +29,7 @@ pub(super) enum Piece {
 ///
 /// Holds at most one unfinished part, which may not grow past the limit, and the piece it was given last. A part
 /// that lies within one piece is not copied.
-pub(super) struct ListSplitter {
+pub(in crate::source) struct ListSplitter {
     limit: usize,
     at: At,
     scan: ValueScan,
@@ -75,7 +73,7 @@ enum Slot {
 }
 
 impl ListSplitter {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(in crate::source) fn new(limit: usize) -> Self {
         Self {
             limit,
             at: At::Start,
@@ -90,13 +88,13 @@ impl ListSplitter {
     }
 
     /// Gives the next piece of the body. All parts of the one before must have been taken.
-    pub(super) fn feed(&mut self, piece: Bytes) {
+    pub(in crate::source) fn feed(&mut self, piece: Bytes) {
         debug_assert!(self.piece.is_empty(), "the last piece is not read to its end");
         self.piece = piece;
     }
 
     /// The next part; `None` when more input is needed.
-    pub(super) fn next(&mut self) -> Result<Option<Piece>, SourceError> {
+    pub(in crate::source) fn next(&mut self) -> Result<Option<ListValue>, SourceError> {
         loop {
             if let At::Within(slot) = self.at {
                 let Some(text) = self.scan_value(slot)? else {
@@ -133,7 +131,7 @@ impl ListSplitter {
     }
 
     /// Says whether the body was a whole list.
-    pub(super) fn finish(&self) -> Result<(), SourceError> {
+    pub(in crate::source) fn finish(&self) -> Result<(), SourceError> {
         if self.at != At::End {
             return Err(SourceError::Transport(
                 "the list ended before its closing brace".to_owned(),
@@ -209,17 +207,17 @@ impl ListSplitter {
         }
     }
 
-    fn finish_value(&mut self, slot: Slot, text: Bytes) -> Result<Option<Piece>, SourceError> {
+    fn finish_value(&mut self, slot: Slot, text: Bytes) -> Result<Option<ListValue>, SourceError> {
         self.at = match slot {
             Slot::Item => At::AfterItem,
             Slot::KeyText => At::Colon(self.slot_of_key(&text)?),
             Slot::Kind | Slot::ApiVersion | Slot::Metadata | Slot::Items | Slot::Skipped => At::AfterValue,
         };
         match slot {
-            Slot::Item => Ok(Some(Piece::Item(text))),
-            Slot::Kind => Ok(Some(Piece::Kind(text))),
-            Slot::ApiVersion => Ok(Some(Piece::ApiVersion(text))),
-            Slot::Metadata => Ok(Some(Piece::Metadata(text))),
+            Slot::Item => Ok(Some(ListValue::Item(text))),
+            Slot::Kind => Ok(Some(ListValue::Kind(text))),
+            Slot::ApiVersion => Ok(Some(ListValue::ApiVersion(text))),
+            Slot::Metadata => Ok(Some(ListValue::Metadata(text))),
             Slot::Items if text != "null" => Err(protocol("the list's `items` is not an array")),
             Slot::Items | Slot::KeyText | Slot::Skipped => Ok(None),
         }
@@ -243,7 +241,7 @@ impl ListSplitter {
 
     /// How many bytes of an unfinished part are held.
     #[cfg(any(test, feature = "__internals"))]
-    pub(super) fn held(&self) -> usize {
+    pub(in crate::source) fn held(&self) -> usize {
         self.unfinished.len()
     }
 }

@@ -15,22 +15,9 @@ use serde::de::{
 };
 
 use kube::core::TypeMeta;
-use text::{TextDeserializer, TextSeed};
 
-pub(super) mod text;
-
-/// Whether objects keep their `metadata.managedFields`.
-///
-/// They record which client wrote which field, make up about half of a typical object, and are of use only to code
-/// that computes server-side apply ownership. The server keeps its own copy whatever a client sends back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ManagedFields {
-    /// Leave them out while decoding.
-    #[default]
-    Drop,
-    /// Keep them.
-    Keep,
-}
+use super::text::{TextDeserializer, TextSeed};
+use crate::source::ManagedFields;
 
 /// The `kind` and `apiVersion` an object must have, if it has any.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,107 @@
+//! Wire formats: the boundary between the HTTP part of a source and the encoding of its responses.
+//!
+//! A [`Format`] cuts bodies into frames and items, and decodes them. Everything else in this module works on bytes and
+//! decoded objects. [`json`](super::json) is the only format so far; another one stands beside it and is added to
+//! [`Formats`].
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use kube::core::TypeMeta;
+
+use super::{Identity, ListMetadata, ServerStatus, SourceError, Undecodable, WatchEvent};
+
+/// A wire format, for objects of kind `K`.
+///
+/// Splitting and decoding are separate because they run in different places: bodies are split in the task that reads
+/// the response, and batches of frames or items are decoded on another thread if they are large.
+pub(super) trait Format<K>: Send + Sync + 'static {
+    /// The media type, as in `Accept` and `Content-Type`.
+    fn media_type(&self) -> &'static str;
+
+    /// Returns a splitter for the body of one watch.
+    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = Bytes>>;
+
+    /// Returns a splitter for the body of one page of a list.
+    fn split_list(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = ListEntry>>;
+
+    /// Decodes one frame of a watch.
+    ///
+    /// A frame that is not a watch event is an error, which ends the watch. An object that cannot be decoded is not:
+    /// it is an [`Undecodable`](WatchEvent::Undecodable) event.
+    fn decode_event(&self, frame: &[u8]) -> Result<WatchEvent<K>, SourceError>;
+
+    /// Decodes one item of a list. `types` is the type of the items according to the list, if known.
+    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<Arc<K>, Undecodable>;
+
+    /// Reads key, version and UID of one item of a list, and nothing else.
+    fn identify(&self, item: &[u8]) -> Identity;
+
+    /// Parses the `metav1.Status` of an error response. Returns `None` if the body is something else.
+    fn parse_status(&self, body: &[u8]) -> Option<ServerStatus>;
+}
+
+/// Cuts the body of a response, which arrives in chunks, into the parts that are decoded separately.
+///
+/// Holds at most one incomplete part, limited to the size of an object, and one chunk.
+pub(super) trait Splitter: Send {
+    /// A frame of a watch, or an entry of a list.
+    type Output;
+
+    /// Adds the next chunk. [`next`](Self::next) must have returned `None` for the previous one.
+    fn feed(&mut self, chunk: Bytes);
+
+    /// Returns the next complete part, or `None` if the next chunk is needed.
+    fn next(&mut self) -> Result<Option<Self::Output>, SourceError>;
+
+    /// Checks at the end of the body that the body was complete. Not called for a watch, which may end anywhere.
+    fn finish(&self) -> Result<(), SourceError>;
+}
+
+/// An entry in the body of a list.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ListEntry {
+    /// The metadata of the page, not validated. Empty values are `None`.
+    Metadata(ListMetadata),
+    /// The type of the items, which built-in kinds give in the list only.
+    ItemTypes(TypeMeta),
+    /// One item, not decoded.
+    Item(Bytes),
+}
+
+/// The formats a source accepts, in order of preference. The server chooses one per response.
+pub(super) struct Formats<K> {
+    preferred: Vec<Arc<dyn Format<K>>>,
+    /// Reads responses whose `Content-Type` is absent or unknown, too: proxies and test servers send such responses.
+    fallback: Arc<dyn Format<K>>,
+}
+
+impl<K: 'static> Formats<K> {
+    pub(super) fn only(format: Arc<dyn Format<K>>) -> Self {
+        Self::new(Vec::new(), format)
+    }
+
+    pub(super) fn new(preferred: Vec<Arc<dyn Format<K>>>, fallback: Arc<dyn Format<K>>) -> Self {
+        Self { preferred, fallback }
+    }
+
+    /// Returns the media types of all formats, in order of preference.
+    pub(super) fn media_types(&self) -> Vec<&'static str> {
+        let formats = self.preferred.iter().chain([&self.fallback]);
+        formats.map(|format| format.media_type()).collect()
+    }
+
+    /// Returns the format of a response.
+    pub(super) fn of_response(&self, headers: &HeaderMap) -> &Arc<dyn Format<K>> {
+        let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        // Parameters such as `;stream=watch` do not matter.
+        let media_type = content_type
+            .and_then(|value| value.split(';').next())
+            .unwrap_or("");
+        let is_response =
+            |format: &&Arc<dyn Format<K>>| media_type.trim().eq_ignore_ascii_case(format.media_type());
+        self.preferred.iter().find(is_response).unwrap_or(&self.fallback)
+    }
+}

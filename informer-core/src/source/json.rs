@@ -1,0 +1,83 @@
+//! JSON, the default wire format.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kube::core::TypeMeta;
+
+use super::decode::{Decode, Identity, decode_object};
+use super::format::{Format, ListEntry, Splitter};
+use super::{ServerStatus, SourceError, Undecodable, WatchEvent};
+use crate::object::Object;
+use frames::FrameSplitter;
+use list::ListReader;
+use sketch::Sketch;
+
+mod decoder;
+mod event;
+mod field_path;
+mod frames;
+mod list;
+mod managed_fields;
+mod scan;
+mod sketch;
+mod splitter;
+mod status;
+mod text;
+
+pub use decoder::JsonDecoder;
+#[cfg(any(test, feature = "__internals"))]
+pub(super) mod internals {
+    //! Parts that the fuzz targets and the tests of other modules call.
+    pub(in crate::source) use super::event::decode_event;
+    pub(in crate::source) use super::frames::FrameSplitter;
+    pub(in crate::source) use super::splitter::{ListSplitter, ListValue};
+    #[cfg(test)]
+    pub(in crate::source) use super::status::parse as parse_status;
+}
+
+/// The JSON format: watch frames are lines, list items are the elements of `items`.
+pub(super) struct Json<K> {
+    decoder: Arc<dyn Decode<K>>,
+}
+
+impl<K> Json<K> {
+    pub(super) fn new(decoder: Arc<dyn Decode<K>>) -> Self {
+        Self { decoder }
+    }
+}
+
+impl<K: Object> Format<K> for Json<K> {
+    fn media_type(&self) -> &'static str {
+        "application/json"
+    }
+
+    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = Bytes>> {
+        Box::new(FrameSplitter::new(max_object_bytes))
+    }
+
+    fn split_list(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = ListEntry>> {
+        Box::new(ListReader::new(max_object_bytes))
+    }
+
+    fn decode_event(&self, frame: &[u8]) -> Result<WatchEvent<K>, SourceError> {
+        event::decode_event(self.decoder.as_ref(), frame)
+    }
+
+    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<Arc<K>, Undecodable> {
+        decode_object(self.decoder.as_ref(), item, types)
+    }
+
+    fn identify(&self, item: &[u8]) -> Identity {
+        identify(item)
+    }
+
+    fn parse_status(&self, body: &[u8]) -> Option<ServerStatus> {
+        status::parse(body)
+    }
+}
+
+/// Reads key, version and UID of an object. The rest of the object may be broken.
+pub(super) fn identify(object: &[u8]) -> Identity {
+    Sketch::read(object).identity()
+}
