@@ -1,4 +1,4 @@
-//! The items a derive writes. What it says of mistakes is tested where the compiler says it, in `tests/derive/ui`.
+//! The items a derive writes. What it says of mistakes is tested where the compiler says it, in `tests/custom/ui`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};

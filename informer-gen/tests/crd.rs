@@ -1,7 +1,7 @@
-//! Types from schemas, as text: hand-written definitions in `crd/*.yaml`, and what is generated for them in `crd/*.rs`.
+//! Golden tests of the code generated from the definitions in `crd/*.yaml`.
 //!
-//! `UPDATE=1 cargo test -p informer-gen --features crd --test crd` writes the latter anew. The crate in `tests/crds`
-//! compiles and uses them.
+//! The generated crate is `tests/custom`, whose tests compile and use it. `UPDATE=1 cargo test -p informer-gen
+//! --features crd --test crd` rewrites the crate, `crd/clash.rs` and `crd/clash.txt`.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,16 +9,19 @@
     reason = "a test that cannot go on fails, and one that skips says so"
 )]
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use informer_gen::crd::definition::{Definition, Schema, Subschema};
 use informer_gen::crd::types::{SchemaProblem, type_name, types};
+use informer_gen::crd::{self, Reading, Root, TreeOptions};
 use serde_json::{Value, json};
 
-/// The definitions that give one module each.
-const DEFINITIONS: [&str; 6] = ["widget", "loose", "nullable", "names", "described", "open"];
-/// Kinds with names that generated code uses for something else.
+/// The definitions of the crate in `tests/custom`. Together they use every schema feature.
+const DEFINITIONS: [&str; 6] = ["described", "loose", "names", "nullable", "open", "widget"];
+/// Kinds named like an item that generated code uses.
 const CLASHES: [&str; 12] = [
     "BTreeMap",
     "Box",
@@ -38,20 +41,22 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crd")
 }
 
-fn definition(name: &str) -> Definition {
-    let text =
-        std::fs::read_to_string(folder().join(format!("{name}.yaml"))).expect("the definition is there");
-    serde_saphyr::from_str(&text).expect("the definition can be read")
+/// Reads the text of a definition.
+fn yaml(name: &str) -> String {
+    std::fs::read_to_string(folder().join(format!("{name}.yaml"))).expect("the definition exists")
 }
 
-/// Compares what is generated with the file, or writes the file if `UPDATE` is set.
-fn check_golden(file: &str, definition: &Definition) {
-    let text = types(definition, &definition.versions[0]).expect("there are types");
-    let path = folder().join(format!("{file}.rs"));
+fn definition(name: &str) -> Definition {
+    serde_saphyr::from_str(&yaml(name)).expect("the definition is valid")
+}
+
+/// Compares generated text with a file, or writes the file if `UPDATE` is set.
+fn check_golden(path: &Path, text: &str) {
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &text).expect("the file can be written");
+        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder can be created");
+        std::fs::write(path, text).expect("the file can be written");
     }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
     let line = text
         .lines()
         .zip(expected.lines())
@@ -59,17 +64,17 @@ fn check_golden(file: &str, definition: &Definition) {
         .count();
     assert!(
         text == expected,
-        "{file}.rs differs at line {}: {:?}, not {:?}; UPDATE=1 writes it anew",
+        "{} differs at line {}: {:?}, not {:?}; UPDATE=1 rewrites it",
+        path.display(),
         line + 1,
         text.lines().nth(line),
         expected.lines().nth(line),
     );
-    check_layout(file, &text);
 }
 
-/// rustfmt, with its default settings, finds nothing to change.
-fn check_layout(file: &str, text: &str) {
-    // Far from the settings of this workspace.
+/// Checks that rustfmt, with its default settings, changes nothing.
+fn check_layout(name: &str, text: &str) {
+    // Run in a folder without the settings of this workspace.
     let rustfmt = Command::new("rustfmt")
         .args(["--check", "--edition", "2024"])
         .current_dir(std::env::temp_dir())
@@ -78,7 +83,7 @@ fn check_layout(file: &str, text: &str) {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut rustfmt) = rustfmt else {
-        eprintln!("skipped the layout of {file}.rs: there is no rustfmt");
+        eprintln!("skipped the layout of {name}: rustfmt is not installed");
         return;
     };
     let mut stdin = rustfmt.stdin.take().expect("it is piped");
@@ -88,24 +93,84 @@ fn check_layout(file: &str, text: &str) {
     let difference = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && difference.is_empty(),
-        "{file}.rs:\n{difference}"
+        "{name}:\n{difference}"
     );
 }
 
-#[test]
-fn definitions_give_the_types_in_the_golden_files() {
-    for name in DEFINITIONS {
-        check_golden(name, &definition(name));
-    }
+/// Returns every file below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .expect("the folder exists")
+        .map(|entry| entry.expect("the entry can be read").path());
+    entries
+        .flat_map(|path| match path.is_dir() {
+            true => files_below(&path),
+            false => vec![path],
+        })
+        .collect()
 }
 
 #[test]
-fn a_kind_may_be_called_like_anything_in_rust_but_a_keyword() {
-    for kind in CLASHES {
-        let mut definition = definition("clash");
-        definition.kind = kind.to_owned();
-        check_golden(&format!("clash_{}", kind.to_lowercase()), &definition);
+fn the_definitions_give_the_crate_in_tests_custom() {
+    let mut reading = Reading::default();
+    for name in DEFINITIONS {
+        // The path as a user in `tests/custom` gives it; the record of the crate contains it.
+        let path = format!("../../informer-gen/tests/crd/{name}.yaml");
+        reading.extend(crd::read(&path, &yaml(name)).unwrap());
+        let definition = definition(name);
+        let text = types(&definition, &definition.versions[0]).unwrap();
+        check_layout(name, &text);
     }
+    let options = TreeOptions {
+        root: Root::Crate("informer-custom".to_owned()),
+        ..TreeOptions::default()
+    };
+    let mut tree = crd::tree(&reading.found, &options).unwrap();
+    // The workspace has its own manifest for this crate.
+    tree.files.remove("Cargo.toml");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/custom");
+    for (path, text) in &tree.files {
+        check_golden(&root.join(path), text);
+    }
+    let expected: BTreeSet<PathBuf> = tree.files.keys().map(|path| root.join(path)).collect();
+    let present: BTreeSet<PathBuf> = files_below(&root.join("src")).into_iter().collect();
+    assert_eq!(present, expected, "a file is left over");
+}
+
+/// Generates the types of the definition `clash` for a kind of this name.
+fn clash(kind: &str) -> String {
+    let mut definition = definition("clash");
+    definition.kind = kind.to_owned();
+    types(&definition, &definition.versions[0]).unwrap()
+}
+
+/// The lines that are in `text` and not in `other`.
+fn lines_only_in<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines()
+        .filter(|line| !other.lines().any(|other| other == *line))
+}
+
+/// `clash.rs` is the module of a kind without a clash. `clash.txt` has, for each kind with one, the lines of that
+/// module after the name is replaced (`-`), and the lines generated instead (`+`).
+#[test]
+fn a_kind_may_be_called_like_anything_in_rust_but_a_keyword() {
+    let plain = clash("Clash");
+    check_golden(&folder().join("clash.rs"), &plain);
+    check_layout("Clash", &plain);
+    let mut table = String::new();
+    for kind in CLASHES {
+        let text = clash(kind);
+        check_layout(kind, &text);
+        let renamed = plain.replace("Clash", kind);
+        writeln!(table, "kind {kind}").unwrap();
+        for line in lines_only_in(&renamed, &text) {
+            writeln!(table, "-{line}").unwrap();
+        }
+        for line in lines_only_in(&text, &renamed) {
+            writeln!(table, "+{line}").unwrap();
+        }
+    }
+    check_golden(&folder().join("clash.txt"), &table);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What a projection is expanded to. What it says of mistakes, and that it works, is tested where the compiler sees it, in
-//! `tests/projection`.
+//! `tests/custom`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};

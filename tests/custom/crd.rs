@@ -1,0 +1,6 @@
+//! Types and informers generated from CustomResourceDefinitions: the crate in `src`, and what its types do.
+
+pub(crate) mod clashes;
+mod generated_crate;
+mod limits;
+mod round_trips;
