@@ -3,6 +3,7 @@
 
 #[cfg(doctest)]
 mod immutability;
+pub mod recorder;
 pub mod visitor;
 pub mod watchdog;
 

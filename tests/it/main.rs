@@ -43,6 +43,7 @@ mod queue;
 mod queue_bounds;
 mod queue_commit;
 mod queue_support;
+mod recorder_tests;
 mod reflector;
 mod reflector_cancel;
 mod reflector_health;

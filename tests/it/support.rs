@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use http_body_util::Either;
-use informer_core::{
-    Deleted, Event, HandlerStatus, Object, Origin, Registration, ResourceVersion, SharedInformer, UpdateCause,
-};
+use informer_core::{Event, HandlerStatus, Object, ResourceVersion, SharedInformer};
+use informer_it::recorder::final_state;
+pub(crate) use informer_it::recorder::{Recorder as Heard, summary as words};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -97,69 +97,6 @@ pub(crate) fn version_of<K: Object>(object: &K) -> ResourceVersion {
     ResourceVersion::of(object.meta()).expect("the server gives every object a version")
 }
 
-/// Keeps what one handler hears.
-pub(crate) struct Heard<K>(Arc<Mutex<Vec<Event<K>>>>);
-
-impl<K: Object> Heard<K> {
-    pub(crate) fn new() -> Self {
-        Self(Arc::default())
-    }
-
-    /// A handler that does nothing but keep its events.
-    pub(crate) fn handler(&self) -> impl FnMut(Event<K>) + Send + 'static {
-        let events = self.0.clone();
-        move |event| events.lock().unwrap().push(event)
-    }
-
-    pub(crate) fn add_to(&self, informer: &SharedInformer<K>) -> Registration {
-        informer.add_handler(self.handler()).unwrap()
-    }
-
-    pub(crate) fn events(&self) -> Vec<Event<K>> {
-        self.0.lock().unwrap().clone()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.lock().unwrap().len()
-    }
-
-    /// What was heard since the last call, in words.
-    pub(crate) fn take(&self) -> Vec<String> {
-        self.0
-            .lock()
-            .unwrap()
-            .drain(..)
-            .map(|event| words(&event))
-            .collect()
-    }
-}
-
-impl<K> Clone for Heard<K> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-/// An event in words: `initial a`, `add a`, `update a`, `resync a`, `delete a`, `missed a`.
-pub(crate) fn words<K: Object>(event: &Event<K>) -> String {
-    let verb = match event {
-        Event::Added {
-            origin: Origin::Initial,
-            ..
-        } => "initial",
-        Event::Added { .. } => "add",
-        Event::Updated {
-            cause: UpdateCause::Resync,
-            ..
-        } => "resync",
-        Event::Updated { .. } => "update",
-        Event::Deleted(Deleted::Observed(_)) => "delete",
-        Event::Deleted(Deleted::Missed { .. }) => "missed",
-    };
-    let key = event.key().expect("every object here has a name");
-    format!("{verb} {}", key.name())
-}
-
 /// Starts an informer and waits until it and its handlers are in sync.
 pub(crate) async fn start<K: Object>(informer: &SharedInformer<K>) {
     informer.start().unwrap();
@@ -201,34 +138,9 @@ pub(crate) fn tasks() -> usize {
     tokio::runtime::Handle::current().metrics().num_alive_tasks()
 }
 
-/// Fails unless what a handler heard is a story: each object added, updated from what was heard last, and deleted, and no
-/// version older than the one before. Gives what the handler believes in the end, as `name=value`.
+/// Checks that events are consistent, and returns the objects that the handler knows at the end, as `name=value`.
 pub(crate) fn believed(events: &[Event<ConfigMap>]) -> Vec<String> {
-    let mut known: BTreeMap<String, Arc<ConfigMap>> = BTreeMap::new();
-    for event in events {
-        let key = event.key().unwrap().to_string();
-        match event {
-            Event::Added { object, .. } => {
-                let before = known.insert(key, object.clone());
-                assert!(before.is_none(), "{event:?}, which the handler had already");
-            }
-            Event::Updated { old, new, .. } => {
-                let before = known.insert(key, new.clone());
-                let before = before.unwrap_or_else(|| panic!("{event:?}, never added"));
-                assert!(
-                    Arc::ptr_eq(&before, old),
-                    "{event:?}: its old side is not what was heard last"
-                );
-                assert!(
-                    version_of(new.as_ref()) >= version_of(old.as_ref()),
-                    "{event:?} goes backwards"
-                );
-            }
-            Event::Deleted(_) => {
-                assert!(known.remove(&key).is_some(), "{event:?}, never added");
-            }
-        }
-    }
+    let known = final_state(events).unwrap_or_else(|reason| panic!("{reason}"));
     known.values().map(|object| label(object)).collect()
 }
 

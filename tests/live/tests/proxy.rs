@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use informer_core::{InitialState, ReflectorConfig, SharedInformer};
-use informer_live::{FaultKind, FaultProfile, FaultProxy, Story, Upstream, version_of};
+use informer_it::recorder::{Recorder, version_of};
+use informer_live::{FaultKind, FaultProfile, FaultProxy, Upstream};
 use informer_testing::{ApiServer, Fault, FaultId, Rule};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -42,7 +43,7 @@ struct Stage {
     server: ApiServer,
     proxy: FaultProxy,
     informer: SharedInformer<ConfigMap>,
-    story: Story<ConfigMap>,
+    story: Recorder<ConfigMap>,
     random: SmallRng,
     lag: Option<FaultId>,
 }
@@ -70,7 +71,7 @@ impl Stage {
             .reflector(|_| reflector)
             .build()
             .unwrap();
-        let (story, _) = Story::of(&informer).unwrap();
+        let (story, _) = Recorder::of(&informer).unwrap();
         informer.start().unwrap();
         Self {
             server,
@@ -124,7 +125,7 @@ impl Stage {
             let here = versions(cached.iter().map(|object| &**object));
             let believed = self
                 .story
-                .believed()
+                .final_state()
                 .unwrap_or_else(|why| panic!("{context}: {why}"));
             if here == there && believed == there {
                 break;

@@ -1,7 +1,7 @@
 //! Custom resources, whose definition comes, changes and goes while their informer runs.
 
 use informer_core::{SharedInformer, State};
-use informer_live::Story;
+use informer_it::recorder::Recorder;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -113,7 +113,7 @@ async fn a_definition_comes_changes_goes_and_comes_again() {
     let room = Room::new(shared().await, "custom").await;
     let custom = Custom::new(&room, "widgets", "Widget");
     let informer = custom.informer();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
 
     // Not there yet: said so, and not in sync.
     informer.start().unwrap();
@@ -145,7 +145,7 @@ async fn a_definition_comes_changes_goes_and_comes_again() {
     custom.undefine().await;
     until(&informer, "not found", |status| is_not_found(&status.state)).await;
     eventually(
-        async || match (informer.indexer().len(), story.believed().unwrap().len()) {
+        async || match (informer.indexer().len(), story.final_state().unwrap().len()) {
             (0, 0) => Ok(()),
             left => Err(format!("{left:?} objects are left")),
         },
@@ -169,7 +169,7 @@ async fn a_finalizer_keeps_an_object_until_it_is_taken_off() {
     custom.define().await;
     custom.create("held").await;
     let informer = custom.informer();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     let patch = async |finalizers: Value| {
         let patch = Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
@@ -191,7 +191,7 @@ async fn a_finalizer_keeps_an_object_until_it_is_taken_off() {
     patch(json!(null)).await;
     agree(&informer, &story, &custom.objects).await;
     assert_eq!(
-        story.words(),
+        story.summary(),
         ["initial held", "update held", "update held", "delete held"]
     );
     informer.shutdown().await;

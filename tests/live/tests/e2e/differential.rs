@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use informer_core::{InitialState, ReflectorConfig, SharedInformer};
+use informer_it::recorder::Recorder;
 use informer_live::{
-    ADMIN, Cluster, Differences, FaultKind, FaultProxy, Gaps, History, Oracle, Side, Story, TellingVerb,
-    Told, Upstream, compare, judge, target,
+    ADMIN, Cluster, Differences, FaultKind, FaultProxy, Gaps, History, Oracle, Side, TellingVerb, Told,
+    Upstream, compare, judge, target,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use rand::rngs::SmallRng;
@@ -181,7 +182,7 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
     reflector.backoff.cap = Duration::from_secs(1);
     let builder = SharedInformer::<ConfigMap>::builder(client).reflector(|_| reflector);
     let informer = builder.namespace(&room.name).build().unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     let url = their_proxy.url().to_string();
     let mut client_go = ClientGo::start(program, &room, &url, &token(cluster), initial);
     informer.start().unwrap();

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use informer_core::{InitialState, SharedInformer, SourceError, State};
-use informer_live::{ADMIN, Cluster, Story};
+use informer_it::recorder::Recorder;
+use informer_live::{ADMIN, Cluster};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -74,7 +75,7 @@ async fn write(items: &Api<ConfigMap>, random: &mut SmallRng) -> bool {
 /// An informer of a room's ConfigMaps, its story, and the codes of the errors it met.
 struct Watched {
     informer: SharedInformer<ConfigMap>,
-    story: Story<ConfigMap>,
+    story: Recorder<ConfigMap>,
     codes: Arc<Mutex<Vec<u16>>>,
 }
 
@@ -93,7 +94,7 @@ impl Watched {
             })
             .build()
             .unwrap();
-        let (story, _) = Story::of(&informer).unwrap();
+        let (story, _) = Recorder::of(&informer).unwrap();
         Self {
             informer,
             story,
@@ -191,7 +192,7 @@ async fn what_was_compacted_away_is_read_anew() {
     for watched in &watched {
         watched.agree(&room).await;
         assert!(watched.has_met(410), "{:?}", watched.codes);
-        let words = watched.story.words();
+        let words = watched.story.summary();
         assert!(words.contains(&"missed deleted".to_owned()), "{words:?}");
         let replaced: Vec<&String> = words.iter().filter(|word| word.ends_with("replaced")).collect();
         assert_eq!(replaced, ["initial replaced", "missed replaced", "add replaced"]);
@@ -242,7 +243,7 @@ async fn a_list_whose_next_page_was_compacted_away_is_begun_anew() {
         .page_size(10)
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     tokio::time::timeout(BOUND, gate.reached()).await.unwrap();
     room.delete("kept-7").await;
@@ -254,9 +255,9 @@ async fn a_list_whose_next_page_was_compacted_away_is_begun_anew() {
     // The page is refused, and what came before it is not kept: nothing is told twice or not at all.
     assert!(tap.seen().iter().any(|seen| seen.code == 410), "{:?}", tap.seen());
     assert!(
-        !story.words().contains(&"initial kept-7".to_owned()),
+        !story.summary().contains(&"initial kept-7".to_owned()),
         "{:?}",
-        story.words()
+        story.summary()
     );
     informer.shutdown().await;
     cluster.stop();
@@ -321,7 +322,7 @@ async fn cuts_every_few_seconds_do_not_make_the_gaps_grow() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     let cuts = async {
         for round in 0..12 {

@@ -2,7 +2,8 @@
 
 use futures::StreamExt as _;
 use informer_core::{InitialState, ResourceVersion, SharedInformer, State, WatchListVerdict};
-use informer_live::{Cluster, Story, WatchList};
+use informer_it::recorder::Recorder;
+use informer_live::{Cluster, WatchList};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
 
@@ -36,7 +37,7 @@ fn is_watch_list(seen: &Seen) -> bool {
 
 /// An informer hears of what was there before, and of changes, however it asks.
 async fn check_mode(room: &Room, informer: &SharedInformer<ConfigMap>) {
-    let (story, _) = Story::of(informer).unwrap();
+    let (story, _) = Recorder::of(informer).unwrap();
     start(informer).await;
     let changed = room.update("a", "2").await;
     let version = ResourceVersion::of(&changed.metadata).unwrap();
@@ -44,7 +45,7 @@ async fn check_mode(room: &Room, informer: &SharedInformer<ConfigMap>) {
     room.create("c", "1").await;
     room.delete("b").await;
     agree(informer, &story, &room.items()).await;
-    let words = story.words();
+    let words = story.summary();
     assert_eq!(words[2..], ["update a", "add c", "delete b"], "{words:?}");
 }
 
@@ -115,7 +116,7 @@ async fn thousands_of_objects_come_by_stream_or_in_one_list() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let tap = Tap::default();
         let informer = informer(&room, &tap, initial);
-        let (story, _) = Story::of(&informer).unwrap();
+        let (story, _) = Recorder::of(&informer).unwrap();
         start(&informer).await;
         agree(&informer, &story, &room.items()).await;
         assert_eq!(informer.indexer().len(), MANY);
@@ -138,7 +139,7 @@ async fn thousands_of_objects_come_in_pages_where_the_server_has_no_cache() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let tap = Tap::default();
         let informer = informer(&room, &tap, initial);
-        let (story, _) = Story::of(&informer).unwrap();
+        let (story, _) = Recorder::of(&informer).unwrap();
         start(&informer).await;
         agree(&informer, &story, &room.items()).await;
         let pages = tap
@@ -166,7 +167,7 @@ async fn thousands_of_objects_come_in_pages_where_the_server_has_no_cache() {
 async fn check_compressed(room: &Room, initial: InitialState, is_it: fn(&Seen) -> bool) {
     let tap = Tap::default();
     let informer = informer(room, &tap, initial);
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     agree(&informer, &story, &room.items()).await;
     let seen = tap.seen();
@@ -204,7 +205,7 @@ async fn a_client_that_does_not_want_compression_gets_none() {
     let client = tap.on(informer_core::client::from_config(config).unwrap());
     let builder = SharedInformer::<ConfigMap>::builder(client).namespace(&room.name);
     let informer = builder.initial_state(InitialState::List).build().unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     agree(&informer, &story, &room.items()).await;
     assert!(

@@ -1,7 +1,7 @@
 //! Informers that read less than whole objects of one type: metadata only, some fields only, and kinds known at run time only.
 
 use informer_core::{ResourceVersion, SharedInformer};
-use informer_live::{Story, version_of};
+use informer_it::recorder::{Recorder, version_of};
 use informers::{Informer, Projection, SharedInformerFactory};
 use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -21,19 +21,19 @@ async fn metadata_alone_is_followed_like_the_whole() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     let changed = room.update("a", "small").await;
     room.create("b", "1").await;
     room.delete("b").await;
-    eventually(async || match story.words() {
+    eventually(async || match story.summary() {
         words if words == ["initial a", "update a", "add b", "delete b"] => Ok(()),
         words => Err(format!("{words:?}")),
     })
     .await;
     let cached = informer.indexer().list();
     assert_eq!(version_of(&*cached[0]), version_of(&changed));
-    assert_eq!(story.believed().unwrap().len(), 1);
+    assert_eq!(story.final_state().unwrap().len(), 1);
     // The server was asked for metadata, and sent nothing else.
     let is_partial = |seen: &Seen| seen.accept.contains("as=PartialObjectMetadata");
     assert!(tap.seen().iter().all(is_partial), "{:?}", tap.seen());
@@ -99,7 +99,7 @@ async fn a_kind_known_at_run_time_is_followed_like_a_type() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     room.update("a", "2").await;
     let server: Api<DynamicObject> = Api::namespaced_with(room.client(), &room.name, &kind);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use informer_core::{SharedInformer, SourceError, State};
-use informer_live::{Cluster, ServiceAccount, Story};
+use informer_it::recorder::Recorder;
+use informer_live::{Cluster, ServiceAccount};
 use informers::SharedInformerFactory;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount as Account};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
@@ -82,7 +83,7 @@ async fn who_may_not_list_is_told_so_and_synced_when_the_right_is_given() {
     let room = Room::new(cluster, "granted").await;
     room.create("a", "1").await;
     let informer = informer(cluster.client_as("granted").unwrap(), &room);
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     until(&informer, "forbidden", |status| is_forbidden(&status.state)).await;
     assert!(!informer.has_synced() && story.is_empty());
@@ -116,7 +117,7 @@ async fn a_right_that_is_taken_away_leaves_the_cache_and_one_given_again_catches
     allow(&room, user("revoked"), &READ).await;
     let wire = Wire::to(cluster).await;
     let informer = informer(wire.client_as(cluster, "revoked"), &room);
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     informer.synced_within(BOUND).await.unwrap();
 
@@ -167,7 +168,7 @@ async fn a_token_that_expires_is_said_and_a_new_one_catches_up() {
     std::fs::write(file.path(), cluster.service_account_token(&account, short)).unwrap();
     let wire = Wire::to(cluster).await;
     let informer = informer(client_with(&wire, cluster, file.path()), &room);
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     informer.synced_within(BOUND).await.unwrap();
 

@@ -1,7 +1,8 @@
 //! Which objects are asked for: by labels, by fields, by namespace.
 
 use informer_core::{Object, SharedInformer, SourceError, WatchListVerdict};
-use informer_live::{Story, WatchList};
+use informer_it::recorder::Recorder;
+use informer_live::WatchList;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -44,7 +45,7 @@ async fn an_object_whose_labels_change_comes_and_goes() {
         .labels("tier in (front, middle), !hidden")
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(names(&informer), ["a"]);
 
@@ -52,7 +53,7 @@ async fn an_object_whose_labels_change_comes_and_goes() {
     hold(&informer, &["a", "b"]).await;
     patch(&items, "a", json!({"metadata": {"labels": {"hidden": "yes"}}})).await;
     hold(&informer, &["b"]).await;
-    assert_eq!(story.words(), ["initial a", "add b", "delete a"]);
+    assert_eq!(story.summary(), ["initial a", "add b", "delete a"]);
     informer.shutdown().await;
 }
 
@@ -78,7 +79,7 @@ async fn pods_of_one_node_are_found_by_field() {
         .fields("spec.nodeName=node-1")
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(names(&informer), ["a"]);
 
@@ -94,7 +95,7 @@ async fn pods_of_one_node_are_found_by_field() {
         .unwrap();
     hold(&informer, &["c"]).await;
     // A pod on a node is first marked, then deleted, even if it is given no time.
-    eventually(async || match story.words() {
+    eventually(async || match story.summary() {
         words if words == ["initial a", "add c", "update a", "delete a"] => Ok(()),
         words => Err(format!("{words:?}")),
     })
@@ -111,7 +112,7 @@ async fn one_object_is_followed_by_its_name() {
         .fields("metadata.name=mine")
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(names(&informer), [""; 0]);
     room.create("mine", "1").await;
@@ -121,12 +122,12 @@ async fn one_object_is_followed_by_its_name() {
     // The same name again is another object.
     room.create("mine", "3").await;
     hold(&informer, &["mine"]).await;
-    eventually(async || match story.words() {
+    eventually(async || match story.summary() {
         words if words == ["add mine", "update mine", "delete mine", "add mine"] => Ok(()),
         words => Err(format!("{words:?}")),
     })
     .await;
-    story.believed().unwrap();
+    story.final_state().unwrap();
     informer.shutdown().await;
 }
 
@@ -142,7 +143,7 @@ async fn several_namespaces_are_one_cache() {
         .namespaces([&web.name, &db.name])
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(informer.indexer().len(), 2);
 
@@ -175,7 +176,7 @@ async fn several_namespaces_are_one_cache() {
         Ok(())
     })
     .await;
-    assert_eq!(story.believed().unwrap().len(), 2);
+    assert_eq!(story.final_state().unwrap().len(), 2);
     assert_eq!(
         informer.indexer().versions().iter().count(),
         2,
@@ -194,7 +195,7 @@ async fn a_namespace_that_is_deleted_takes_its_objects_along() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Story::of(&informer).unwrap();
+    let (story, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     // There is no controller here that empties namespaces, so this does what it does.
     let all = ListParams::default();

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use informer_core::{HandlerOptions, InitialState, Overflow, ReflectorConfig, SharedInformer};
+use informer_it::recorder::Recorder;
 use informer_live::{
-    ADMIN, Cluster, FaultKind, FaultProfile, FaultProxy, Gaps, History, Oracle, Replica, Story, TcpRelay,
-    Told, Upstream, judge,
+    ADMIN, Cluster, FaultKind, FaultProfile, FaultProxy, Gaps, History, Oracle, Replica, TcpRelay, Told,
+    Upstream, judge,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -153,18 +154,18 @@ async fn storm(cluster: &Cluster, laggard: &Laggard, seed: u64) -> BTreeMap<Faul
         .reflector(|_| reflector)
         .build()
         .unwrap();
-    let (exact, _) = Story::of(&informer).unwrap();
+    let (exact, _) = Recorder::of(&informer).unwrap();
     let tight = HandlerOptions::default()
         .buffer(2)
         .on_overflow(Overflow::Coalesce);
-    let (folded, _) = Story::of_with(tight, &informer).unwrap();
+    let (folded, _) = Recorder::of_with(tight, &informer).unwrap();
     informer.start().unwrap();
 
     let mut late = None;
     for step in 0..120 {
         write(&room, &mut random).await;
         if step == 40 {
-            late = Some(Story::of(&informer).unwrap().0);
+            late = Some(Recorder::of(&informer).unwrap().0);
         }
     }
     proxy.calm();

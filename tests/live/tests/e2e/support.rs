@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use informer_core::{InformerStatus, Object, ReflectorConfig, SharedInformer};
-use informer_live::{Cluster, ClusterOptions, Story, WatchList, version_of};
+use informer_it::recorder::{Recorder, version_of};
+use informer_live::{Cluster, ClusterOptions, WatchList};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch};
@@ -175,7 +176,7 @@ pub(crate) async fn until<K: Object>(
 }
 
 /// Waits until the cache is what the server has, version by version, and the handler's story ends there.
-pub(crate) async fn agree<K>(informer: &SharedInformer<K>, story: &Story<K>, server: &Api<K>)
+pub(crate) async fn agree<K>(informer: &SharedInformer<K>, story: &Recorder<K>, server: &Api<K>)
 where
     K: Object + Clone + DeserializeOwned + Debug,
 {
@@ -188,7 +189,7 @@ where
             &versions(informer.indexer().list().iter().map(|object| &**object)),
             &there,
         )?;
-        same("the handler's belief", &story.believed().unwrap(), &there)
+        same("the handler's belief", &story.final_state().unwrap(), &there)
     })
     .await;
 }
