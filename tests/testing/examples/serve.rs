@@ -1,4 +1,4 @@
-//! Serves an empty cluster until Ctrl-C (or the end of input), for trying things by hand:
+//! Serves an empty cluster until Ctrl-C (or the end of input), for manual tests:
 //!
 //! ```text
 //! cargo run -p informer-testing --example serve -- /tmp/kubeconfig

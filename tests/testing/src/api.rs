@@ -1,4 +1,4 @@
-//! From a request to its answer: which resource, which verb, which part of the server does it.
+//! Routes a request by its resource and verb to the part of the server that answers it.
 
 mod patch;
 mod scale;
@@ -46,7 +46,7 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call, plan: Plan) -> Response<
         .unwrap_or_else(|error| respond::error(&error))
 }
 
-/// A request about a resource that is served.
+/// A request for a served resource.
 struct ResourceCall<'a> {
     shared: &'a Arc<Shared>,
     call: &'a Call,
@@ -157,7 +157,7 @@ impl ResourceCall<'_> {
         Ok(self.damaged(bytes, plan))
     }
 
-    /// A list's body, as the faults leave it.
+    /// Returns the body of a list, with the faults applied.
     fn damaged(&self, mut bytes: Vec<u8>, plan: &Plan) -> Response<Body> {
         if let Some(limit) = plan.truncate_bytes() {
             bytes.truncate(limit);
@@ -199,7 +199,7 @@ impl ResourceCall<'_> {
     }
 }
 
-/// The items of a list, each encoded.
+/// Returns the items of a list, each encoded.
 fn items(view: &View<'_>, answer: &ListAnswer) -> Vec<Vec<u8>> {
     answer.items.iter().map(|stored| view.item(stored)).collect()
 }

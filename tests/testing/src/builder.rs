@@ -48,71 +48,72 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// The seed of UIDs, generated names and default watch timeouts. The default is 0: two servers that are asked the
-    /// same give the same answers.
+    /// Sets the seed of UIDs, generated names and default watch timeouts. Default: 0. Two servers with the
+    /// same seed and requests give the same responses.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Where timestamps in objects come from.
+    /// Sets the source of timestamps in objects.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The look of resourceVersions.
+    /// Sets the format of resourceVersions.
     pub fn versions(mut self, versions: VersionFormat) -> Self {
         self.versions = versions;
         self
     }
 
-    /// The revision before the first write, 100 unless said otherwise. The four default namespaces are the first writes.
+    /// Sets the revision before the first write. Default: 100. The four default namespaces are the first
+    /// writes.
     pub fn first_revision(mut self, revision: u64) -> Self {
         self.first_revision = revision;
         self
     }
 
-    /// How many changes the history keeps, 100,000 unless said otherwise. Older ones are compacted away, and a list or
-    /// watch that needs them is answered with 410.
+    /// Sets how many changes the history keeps. Default: 100,000. Older ones are compacted; a list or watch
+    /// that needs them gets 410.
     pub fn history(mut self, changes: usize) -> Self {
         self.history = changes;
         self
     }
 
-    /// Whether lists at `resourceVersion=0` ignore their limit.
+    /// Sets whether lists at `resourceVersion=0` ignore their limit.
     pub fn watch_cache(mut self, cache: WatchCache) -> Self {
         self.settings.watch_cache = cache;
         self
     }
 
-    /// Whether `sendInitialEvents` is served.
+    /// Sets whether `sendInitialEvents` is supported.
     pub fn watch_list(mut self, watch_list: WatchList) -> Self {
         self.settings.watch_list = watch_list;
         self
     }
 
-    /// How a watch from a compacted revision is refused.
+    /// Sets how a watch from a compacted revision is refused.
     pub fn expired_watch(mut self, form: ExpiredWatch) -> Self {
         self.settings.expired_watch = form;
         self
     }
 
-    /// How often a watch that allows bookmarks gets one, by tokio's clock; 60 seconds unless said otherwise. One more
-    /// comes two seconds before the watch times out.
+    /// Sets the interval of bookmarks, by tokio's clock. Default: 60 seconds. Another bookmark is sent two
+    /// seconds before a watch times out.
     pub fn bookmark_interval(mut self, interval: Duration) -> Self {
         self.settings.bookmark_interval = interval;
         self
     }
 
-    /// The shortest life of a watch that names no `timeoutSeconds`, half an hour unless said otherwise. It lives up to
+    /// Sets the minimum duration of a watch without `timeoutSeconds`. Default: 30 minutes. The maximum is
     /// twice as long.
     pub fn min_request_timeout(mut self, timeout: Duration) -> Self {
         self.settings.min_request_timeout = timeout;
         self
     }
 
-    /// How many changes a watch may fall behind before the server closes it, 10,000 unless said otherwise.
+    /// Sets how many changes a watch may lag before the server closes it. Default: 10,000.
     pub fn watch_buffer(mut self, changes: usize) -> Self {
         self.settings.watch_buffer = changes;
         self
@@ -126,10 +127,10 @@ impl Builder {
         ApiServer::new(Arc::new(Shared::new(self.settings, state)))
     }
 
-    /// Starts the server and listens on a free port of the loopback interface, too.
+    /// Starts the server, and also listens on a free port of the loopback interface.
     ///
     /// # Errors
-    /// When no port can be opened.
+    /// If no port can be opened.
     pub async fn start_http(self) -> io::Result<ApiServer> {
         let mut server = self.start();
         server.serve_http().await?;

@@ -1,23 +1,23 @@
-//! Where timestamps in objects come from.
+//! The source of timestamps in objects.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-/// The server's clock, which stamps `creationTimestamp` and the like.
+/// The server's clock, used for `creationTimestamp` and other timestamps in objects.
 ///
-/// Timeouts and bookmark intervals always follow tokio's clock, so they obey `tokio::time::pause`.
+/// Timeouts and bookmark intervals always follow tokio's clock, so `tokio::time::pause` affects them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Clock {
-    /// The machine's clock. The default.
+    /// The system clock. The default.
     #[default]
     Wall,
-    /// One instant for ever.
+    /// Always the same instant.
     Fixed(Timestamp),
-    /// Starts at this instant when the server starts and then follows tokio's clock, so that a paused test is
-    /// reproducible to the byte.
+    /// Starts at this instant when the server starts and follows tokio's clock, so that a test with a paused
+    /// clock is reproducible byte for byte.
     Tokio(Timestamp),
 }
 
@@ -36,7 +36,7 @@ impl RunningClock {
         }
     }
 
-    /// Time since the server started, by tokio's clock.
+    /// The time since the server started, by tokio's clock.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -49,7 +49,7 @@ impl RunningClock {
         }
     }
 
-    /// The time as it stands in `metadata`: UTC, whole seconds.
+    /// Returns the time in the format of `metadata`: UTC, whole seconds.
     pub(crate) fn stamp(&self) -> String {
         self.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }

@@ -69,7 +69,7 @@ pub use screen::Screen;
 pub use script::Script;
 pub use table::PodTable;
 
-/// How often the footer is drawn anew.
+/// How often the footer is redrawn.
 const FOOTER_EVERY: Duration = Duration::from_millis(200);
 /// How many lines may wait for a script.
 const LINES: usize = 1024;
@@ -174,7 +174,7 @@ impl Demo {
         self.screen.table(table);
     }
 
-    /// Sets what the footer says first, such as the state of a client.
+    /// Sets the first part of the footer, such as the state of a client.
     pub fn footer<S: Display>(&mut self, status: impl Fn() -> S + Send + 'static) {
         self.status = Box::new(move || status().to_string());
     }

@@ -14,7 +14,7 @@ use crate::respond::{self, Body};
 use crate::service::Call;
 use crate::shared::Shared;
 
-/// Answers a request that is not about a resource.
+/// Answers a request that is not for a resource.
 pub(crate) fn answer(shared: &Arc<Shared>, call: &Call) -> Response<Body> {
     let registry = shared.state().registry.clone();
     let path = call.path.trim_end_matches('/');
@@ -51,7 +51,7 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call) -> Response<Body> {
     }
 }
 
-/// Answers a request about a resource that is not served.
+/// Answers a request for a resource that is not served.
 pub(crate) fn unknown(shared: &Arc<Shared>, path: &ResourcePath) -> Response<Body> {
     let state = shared.state();
     match state.registry.all().any(|resource| resource.group == path.group) {
@@ -78,7 +78,7 @@ fn core_versions() -> Value {
     })
 }
 
-/// The named groups, each with its versions, the preferred one first.
+/// Returns the named groups, each with its versions, the preferred one first.
 fn groups(registry: &Registry) -> BTreeMap<String, Vec<String>> {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for resource in registry.all().filter(|resource| !resource.group.is_empty()) {
@@ -93,7 +93,7 @@ fn groups(registry: &Registry) -> BTreeMap<String, Vec<String>> {
     groups
 }
 
-/// Stable before beta before alpha, and higher numbers first; names of another form come last.
+/// Orders stable before beta before alpha, and higher numbers first; other names come last.
 fn priority(version: &str) -> (u8, u32, u32) {
     let number = |text: &str| text.parse::<u32>().ok();
     let Some(rest) = version.strip_prefix('v') else {
@@ -163,7 +163,7 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Response<Bo
     respond::json(200, &list)
 }
 
-/// The subresources of a kind, each with its own kind.
+/// Returns the subresources of a kind, each with its kind.
 fn subresources(resource: &Resource) -> Vec<(&'static str, &str)> {
     let status = (resource.status == Subresource::Present).then_some(("status", resource.kind.as_str()));
     let scale = resource.scale.as_ref().map(|_| ("scale", "Scale"));

@@ -1,4 +1,4 @@
-//! The forms in which objects leave the server: whole, metadata only, or as rows of a table.
+//! The forms in which objects are sent: complete, metadata only, or as rows of a table.
 
 mod table;
 
@@ -11,18 +11,18 @@ use crate::registry::{Origin, Resource};
 
 pub(crate) use table::IncludeObject;
 
-/// The form a client asked for in `Accept`.
+/// The form that a client requested in `Accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Full,
     /// PartialObjectMetadata.
     Metadata,
-    /// A Table, as kubectl asks for.
+    /// A Table, as kubectl requests.
     Table(IncludeObject),
 }
 
 impl Shape {
-    /// The first form in `Accept` that this server can give.
+    /// Returns the first form in `Accept` that this server supports.
     pub(crate) fn negotiate(accept: &str) -> Result<Self, ApiError> {
         if accept.trim().is_empty() {
             return Ok(Self::Full);
@@ -53,11 +53,11 @@ impl Shape {
     }
 }
 
-/// Whether an object names its type.
+/// Whether an object is encoded with its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     Named,
-    /// As an item of a list of a built-in kind, where upstream leaves the type out.
+    /// As an item of a list of a built-in kind, for which upstream omits the type.
     AsItem,
 }
 
@@ -89,7 +89,7 @@ impl View<'_> {
         buffer
     }
 
-    /// Puts a list together from its parts.
+    /// Builds a list from its parts.
     pub(crate) fn list(&self, metadata: &Value, items: &[Vec<u8>]) -> Vec<u8> {
         let (kind, api_version) = match self.shape {
             Shape::Full => (self.resource.list_kind.clone(), self.resource.api_version()),
@@ -119,7 +119,7 @@ impl View<'_> {
         buffer
     }
 
-    /// Appends an object that has nothing but metadata: a bookmark.
+    /// Appends an object that has only metadata: a bookmark.
     pub(crate) fn bare(&self, buffer: &mut Vec<u8>, metadata: &Value) {
         let (kind, api_version) = match self.shape {
             Shape::Full => (self.resource.kind.clone(), self.resource.api_version()),
@@ -139,7 +139,7 @@ impl View<'_> {
 
 const META: &str = "meta.k8s.io/v1";
 
-/// Appends a whole object.
+/// Appends a complete object.
 pub(crate) fn whole(buffer: &mut Vec<u8>, resource: &Resource, stored: &Stored, typed: Typed) {
     buffer.push(b'{');
     if typed == Typed::Named || resource.origin == Origin::Custom {

@@ -1,10 +1,11 @@
-//! Failures as the API server words them: HTTP code, machine-readable reason, message and details.
+//! Errors as the API server sends them: HTTP code, machine-readable reason, message and details.
 
 use serde_json::{Map, Value, json};
 
-/// A refused request, as the `Status` object that the server answers with.
+/// An error of the API, sent as a `Status` object.
 ///
-/// Codes, reasons and messages are those of kube-apiserver 1.37, so that a client's error handling can be tested for real.
+/// Codes, reasons and messages are those of kube-apiserver 1.37, so that tests cover the client's real error
+/// handling.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
@@ -17,7 +18,8 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// A refusal with any code, reason and message. An empty reason is left out, as the real server does.
+    /// Creates an error with any code, reason and message. An empty reason is omitted, as the real server
+    /// does.
     pub fn new(code: u16, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -28,22 +30,22 @@ impl ApiError {
         }
     }
 
-    /// The HTTP status code.
+    /// Returns the HTTP status code.
     pub fn code(&self) -> u16 {
         self.code
     }
 
-    /// The machine-readable reason, such as `NotFound` or `Conflict`.
+    /// Returns the machine-readable reason, such as `NotFound` or `Conflict`.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The message for people.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The seconds a client is asked to wait, also sent as the `Retry-After` header.
+    /// Returns how many seconds the client should wait, also sent as the `Retry-After` header.
     pub fn retry_after(&self) -> Option<u64> {
         self.details
             .as_ref()?
@@ -51,13 +53,13 @@ impl ApiError {
             .and_then(Value::as_u64)
     }
 
-    /// Asks the client to wait that long.
+    /// Sets how long the client should wait.
     #[must_use]
     pub fn with_retry_after(self, seconds: u64) -> Self {
         self.with_detail("retryAfterSeconds", seconds)
     }
 
-    /// The body of the answer: a `Status` object.
+    /// Returns the body of the answer: a `Status` object.
     pub fn to_status(&self) -> Value {
         let mut metadata = Map::new();
         if let Some(token) = &self.continue_token {
@@ -157,7 +159,7 @@ impl ApiError {
         Self::new(410, "Expired", message)
     }
 
-    /// The version asked for lies in the future.
+    /// The requested version lies in the future.
     pub(crate) fn too_large_version(asked: &str, current: &str) -> Self {
         let cause = json!([{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }]);
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
@@ -176,12 +178,12 @@ impl ApiError {
         Self::new(406, "NotAcceptable", message).with_empty_details()
     }
 
-    /// A patch of no known type.
+    /// The type of the patch is unknown.
     pub(crate) fn unknown_patch() -> Self {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").with_empty_details()
     }
 
-    /// One or more fields are wrong. `kind` is written with its group, as upstream does.
+    /// One or more fields are invalid. `kind` includes its group, as upstream does.
     pub(crate) fn invalid(kind: &str, group: &str, name: &str, problems: &[FieldProblem]) -> Self {
         let texts: Vec<String> = problems
             .iter()
@@ -202,7 +204,7 @@ impl ApiError {
     }
 }
 
-/// One wrong field of a request.
+/// One invalid field of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldProblem {
     pub(crate) field: String,
@@ -264,7 +266,7 @@ impl FieldProblem {
     }
 }
 
-/// `deployments.apps`, or `pods` in the core group.
+/// Returns Returns `deployments.apps`, or `pods` in the core group.
 fn qualified(resource: &str, group: &str) -> String {
     if group.is_empty() {
         resource.to_owned()

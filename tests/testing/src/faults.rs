@@ -1,4 +1,4 @@
-//! Faults: what a test can make the server do wrong, on chosen requests or at random from a seed.
+//! Faults that a test injects into the server, on chosen requests or at random from a seed.
 
 mod plan;
 mod profile;
@@ -16,70 +16,71 @@ pub use rule::Rule;
 pub(crate) use script::Script;
 pub use script::{FaultId, Faults};
 
-/// One way to misbehave.
+/// One fault.
 ///
-/// Faults of lists strike lists only and faults of watches watches only, so a [`Rule`] needs no verb for them. The others
-/// strike any request about a resource. Events are counted from the opening of the watch, bookmarks included.
+/// Faults of lists apply to lists only and faults of watches to watches only, so a [`Rule`] needs no verb for
+/// them. The others apply to any request for a resource. Events are counted from the start of the watch,
+/// including bookmarks.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Answers with this refusal. The constructors below word the usual ones as the real server does.
+    /// Answers with this error. The constructors below create the usual ones, worded as the real server does.
     Status(ApiError),
     /// Answers 403, naming the verb and the resource of the request as the RBAC authoriser does.
     Forbidden,
-    /// Fails as if nobody listened.
+    /// Refuses the connection.
     Refuse,
-    /// Never answers. The request ends, as a broken connection, when the rule is removed or the server stops.
+    /// Never answers. The connection breaks when the rule is removed or the server stops.
     Hang,
-    /// Answers that much later, by tokio's clock.
+    /// Delays the answer, by tokio's clock.
     Delay(Duration),
-    /// Sends the body, of a list or a watch, in pieces of at most this many bytes.
+    /// Sends the body of a list or a watch in chunks of at most this many bytes.
     Fragment(usize),
     /// Breaks the connection in the body of a list or a watch.
     Cut(Cut),
-    /// Answers a list or the events of a watch as Tables, whatever was asked for.
+    /// Sends Tables in a list or a watch, ignoring the `Accept` header.
     Table,
     /// Sends a copy of each object under another namespace, or without one, in lists and watches of one
-    /// namespace. A real server never does this; it shows whether a client refuses what it did not request.
-    /// Requests in the namespace of the copies are not affected.
+    /// namespace. A real server never does this; this tests whether a client refuses objects that it did not
+    /// request. Requests in the namespace of the copies are not affected.
     Foreign {
         /// The namespace of the copies.
         namespace: Option<String>,
     },
-    /// Lists and watches see nothing newer than this revision, as behind a replica that lags. Watches catch up when the
-    /// rule is removed.
+    /// Lists and watches do not see changes after this revision, as on a lagging replica. Watches catch up
+    /// when the rule is removed.
     Stale(u64),
 
-    /// A list whose body ends early without any sign of an error.
+    /// Ends the body of a list early, without an error.
     TruncateList {
-        /// How many bytes of the body are sent.
+        /// The number of bytes of the body to send.
         bytes: usize,
     },
-    /// A list without `metadata.resourceVersion`.
+    /// Sends a list without `metadata.resourceVersion`.
     OmitListVersion,
-    /// Refuses a list that has a continue token, as if the token had expired. Other lists are left alone.
+    /// Refuses a list that has a continue token, as if the token had expired. Other lists are not affected.
     ExpireToken,
-    /// Spoils one item of a list.
+    /// Corrupts one item of a list.
     GarbleItem {
-        /// The position of the item in the list; nothing happens in shorter lists.
+        /// The position of the item in the list; shorter lists are not affected.
         index: usize,
-        /// What is done to it.
+        /// How it is corrupted.
         garble: Garble,
     },
 
-    /// Ends a watch cleanly after so many events; zero is a very short watch.
+    /// Ends a watch cleanly after this many events; with zero, immediately.
     CloseWatch {
-        /// How many events are sent first.
+        /// The number of events to send first.
         after: usize,
     },
-    /// Stops sending after so many events without closing. The stream breaks when the rule is removed.
+    /// Stops sending after this many events without closing. The stream breaks when the rule is removed.
     HalfOpen {
-        /// How many events are sent first.
+        /// The number of events to send first.
         after: usize,
     },
-    /// Sends an ERROR event after so many events, and then ends.
+    /// Sends an ERROR event after this many events, then ends the watch.
     ErrorEvent {
-        /// How many events are sent first.
+        /// The number of events to send first.
         after: usize,
         /// The status in the event.
         error: ApiError,
@@ -92,43 +93,43 @@ pub enum Fault {
     FalseEndBookmark,
     /// Sends bookmarks without a resourceVersion.
     OmitBookmarkVersion,
-    /// Sends no bookmarks but the one that ends the initial events.
+    /// Sends no bookmarks except the one that ends the initial events.
     OmitProgressBookmarks,
-    /// Puts an empty gzip member after every flush of a compressed watch.
+    /// Sends an empty gzip member after every flush of a compressed watch.
     EmptyMembers,
-    /// Sends the initial events as of so many revisions ago, then the changes since, and only then the end bookmark: MODIFIED
+    /// Sends the initial events of an older revision, then the changes since, then the end bookmark: MODIFIED
     /// and DELETED arrive before it, as happens on large clusters.
     ChangesBeforeEnd {
-        /// How many revisions to go back, as far as the history reaches.
+        /// The number of revisions to go back, at most to the start of the history.
         revisions: u64,
     },
     /// Sends every initial event twice.
     DuplicateInitial,
-    /// Sends the initial events in a random order drawn from this seed.
+    /// Sends the initial events in a random order, determined by this seed.
     ShuffleInitial {
         /// The seed of the order.
         seed: u64,
     },
-    /// Spoils the object of one event.
+    /// Corrupts the object of one event.
     GarbleEvent {
-        /// Events of which type.
+        /// The type of the event.
         kind: EventType,
-        /// Which of them, counted from zero.
+        /// The position among the events of that type, counted from zero.
         index: usize,
-        /// What is done to it.
+        /// How it is corrupted.
         garble: Garble,
     },
-    /// Begins a watch from a version with older states of objects that are still there, from up to so many revisions before that
-    /// version, as something between client and server that sends twice would. Other watches are left alone.
+    /// Starts a watch from a version with older states of objects that still exist, from up to this many
+    /// revisions before that version, as a proxy that repeats data would. Other watches are not affected.
     RepeatEvents {
-        /// How many revisions to go back, as far as the history reaches.
+        /// The number of revisions to go back, at most to the start of the history.
         revisions: u64,
     },
-    /// Loses events about objects without a trace. A real server never does: this is to prove that a test notices.
+    /// Drops events silently. A real server never does this; it proves that a test notices lost events.
     DropEvents {
-        /// How many are sent first.
+        /// The number of events to send first.
         after: usize,
-        /// How many are lost then.
+        /// The number of events to drop then.
         count: usize,
     },
 }
@@ -137,28 +138,30 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cut {
-    /// After so many bytes of the body, as sent (compressed, if it is).
+    /// After this many bytes of the body, as sent (compressed, if it is).
     Bytes(usize),
-    /// After so many whole events of a watch.
+    /// After this many complete events of a watch.
     Events(usize),
-    /// This long after a watch was opened, by tokio's clock, as proxies do that limit the age of connections.
+    /// This long after the start of a watch, by tokio's clock, as proxies do that limit the age of
+    /// connections.
     After(Duration),
-    /// In the middle of the object that follows so many events.
+    /// In the middle of the object after this many events.
     MidObject(usize),
-    /// Within a character of more than one byte in the event that follows so many events; in the middle of the object if
-    /// it has none.
+    /// Within a multi-byte character of the event after this many events; in the middle of the object if it
+    /// has none.
     MidCharacter(usize),
-    /// In the middle of the gzip member of the event that follows so many events; of the object if there is no gzip.
+    /// In the middle of the gzip member of the event after this many events; of the object if the body is not
+    /// compressed.
     MidMember(usize),
 }
 
-/// What is done to an object.
+/// How an object is corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Garble {
     /// A field has the wrong type; namespace, name and version can still be read.
     Content,
-    /// The metadata is not an object: not even the key can be read.
+    /// The metadata is not an object, so the key cannot be read.
     Key,
     /// The object is `null`.
     Null,
@@ -167,7 +170,8 @@ pub enum Garble {
 }
 
 impl Fault {
-    /// A short name for tables and logs, the same whatever the details: `HalfOpen`, `Status 503`, `Cut MidObject`.
+    /// Returns a short name for tables and logs, independent of the details: `HalfOpen`, `Status 503`, `Cut
+    /// MidObject`.
     pub fn name(&self) -> String {
         match self {
             Self::Status(error) => format!("Status {}", error.code()),
@@ -179,7 +183,7 @@ impl Fault {
         }
     }
 
-    /// Whether the fault strikes when so many events were sent, and not when the request arrives.
+    /// Whether the fault applies after a number of events, not when the request arrives.
     pub(crate) fn waits_for_events(&self) -> bool {
         matches!(
             self,
@@ -240,13 +244,13 @@ impl Fault {
         Self::Status(ApiError::new(504, "Timeout", message))
     }
 
-    /// 504 with the cause that says that the version asked for lies in the future.
+    /// 504 with the cause for a requested version in the future.
     pub fn version_too_large() -> Self {
         Self::Status(ApiError::too_large_version("999999999", "1"))
     }
 }
 
-/// The name of a variant, without what is in it.
+/// Returns the name of a variant without its fields.
 fn variant(value: &impl std::fmt::Debug) -> String {
     let text = format!("{value:?}");
     text.chars().take_while(char::is_ascii_alphanumeric).collect()

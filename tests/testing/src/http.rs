@@ -13,7 +13,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::service::ApiService;
 
-/// A listener and its connections; all of them end when this is dropped.
+/// A listener and its connections. Dropping it closes all of them.
 #[derive(Debug)]
 pub(crate) struct Listener {
     address: SocketAddr,
@@ -35,10 +35,10 @@ impl Listener {
         format!("http://{}", self.address)
     }
 
-    /// Ends the listener and waits until its connections are gone.
+    /// Stops the listener and waits until its connections are closed.
     pub(crate) async fn stop(mut self) {
         self.task.abort();
-        // The only outcome is the cancellation just asked for.
+        // The task was cancelled above, so the result has no information.
         let _cancelled = (&mut self.task).await;
     }
 }
@@ -49,7 +49,7 @@ impl Drop for Listener {
     }
 }
 
-/// How long to wait after a connection could not be accepted.
+/// The delay after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
 
 async fn accept(socket: TcpListener, service: ApiService) -> Infallible {
@@ -58,7 +58,7 @@ async fn accept(socket: TcpListener, service: ApiService) -> Infallible {
     loop {
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = socket.accept().await else {
-            // Out of file descriptors, most likely; the next connection may fare better.
+            // Probably out of file descriptors: wait and accept again.
             tokio::time::sleep(PAUSE).await;
             continue;
         };

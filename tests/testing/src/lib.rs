@@ -1,12 +1,14 @@
 //! An in-memory Kubernetes API server for tests.
 //!
-//! [`ApiServer`] lists, watches, patches and applies every built-in kind and every kind whose CustomResourceDefinition is
-//! posted to it. It runs in the test's own process: [`client`](ApiServer::client) is a `kube::Client` that calls it without
-//! sockets, so it works under tokio's paused clock and a test that waits half an hour takes a millisecond. With
-//! [`serve_http`](ApiServer::serve_http) the same server answers `kubectl` and other programs on the loopback interface.
+//! [`ApiServer`] lists, watches, patches and applies every built-in kind and every kind whose
+//! CustomResourceDefinition is posted to it. It runs in the process of the test:
+//! [`client`](ApiServer::client) is a `kube::Client` that calls it without sockets, so it works under tokio's
+//! paused clock and a test that waits half an hour takes a millisecond. With
+//! [`serve_http`](ApiServer::serve_http) the same server answers `kubectl` and other programs on the loopback
+//! interface.
 //!
-//! What makes it worth using over a mock is what it can do wrong. [`Faults`] refuse requests, break streams within an object,
-//! forget history, answer from a stale replica, and so on, on the requests you choose or at random from a seed.
+//! Unlike a mock, it can fail as real servers do. [`Faults`] refuse requests, break streams within an object,
+//! compact history, answer from a stale replica, and so on, on chosen requests or at random from a seed.
 //!
 //! # Testing a controller
 //!
@@ -16,7 +18,7 @@
 //! use kube::api::{Api, ListParams, Patch, PatchParams};
 //! use serde_json::json;
 //!
-//! // The code under test: adopts every config map that nobody owns.
+//! // The code under test: labels every config map that has no owner.
 //! async fn adopt(client: kube::Client) -> kube::Result<usize> {
 //!     let all: Api<ConfigMap> = Api::default_namespaced(client);
 //!     let orphans = all.list(&ListParams::default().labels("!owner")).await?;
@@ -31,17 +33,17 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = ApiServer::start();
-//! // Objects can be put there directly, past HTTP. Missing namespaces are made.
+//! // Objects can be created directly, without HTTP. Missing namespaces are created.
 //! server.create(&json!({
 //!     "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "default" },
 //! }))?;
 //!
-//! // The first list fails, as on a bad day.
+//! // The first list fails.
 //! server.faults().add(Rule::new(Fault::unavailable()).on(Verb::List).once());
 //! assert!(adopt(server.client()).await.is_err());
 //! assert_eq!(adopt(server.client()).await?, 1);
 //!
-//! // Look at the outcome, and at what was asked.
+//! // Check the result and the requests.
 //! let labels = server.objects::<ConfigMap>()[0].metadata.labels.clone().unwrap_or_default();
 //! assert_eq!(labels["owner"], "me");
 //! let requests = server.requests().of("configmaps");
@@ -52,43 +54,51 @@
 //!
 //! # What it does
 //!
-//! Answers were compared with kube-apiserver 1.37, messages and codes of refusals included.
+//! Responses were compared with kube-apiserver 1.37, including codes and messages of errors.
 //!
-//! - **Objects**: create, get, update, delete, deletecollection; JSON, merge and strategic merge patches and server-side apply
-//!   with field owners; `status` and `scale`; `generateName`, `generation`, `uid`, one `resourceVersion` counter for all;
-//!   conflicts, UID and version preconditions, finalizers, `dryRun`. An update that changes nothing makes no version.
-//! - **Namespaces**: nothing can be created outside of one; deleting one deletes its content, then itself.
-//! - **Lists**: label and field selectors, pages pinned to a revision, tokens that expire, `remainingItemCount`, and
-//!   `resourceVersion` with its matches. Compressed past 128 KiB for clients that take gzip.
-//! - **Watches**: from any revision in the history, with selectors (leaving one is DELETED, entering one ADDED), bookmarks,
-//!   `sendInitialEvents`, timeouts, and one gzip member per flush as 1.37 sends them. 410 when the revision is gone.
-//! - **Custom resources**: served at once and in every served version; removing the definition deletes its objects and ends
-//!   its watches.
+//! - **Objects**: create, get, update, delete, deletecollection; JSON, merge and strategic merge patches and
+//!   server-side apply with field owners; `status` and `scale`; `generateName`, `generation`, `uid`, one
+//!   `resourceVersion` counter for all kinds; conflicts, UID and version preconditions, finalizers, `dryRun`.
+//!   An update without changes creates no version.
+//! - **Namespaces**: namespaced objects need an existing one; deleting one deletes its objects first.
+//! - **Lists**: label and field selectors, pages pinned to a revision, tokens that expire,
+//!   `remainingItemCount`, and `resourceVersion` with its matches. Compressed past 128 KiB for clients that
+//!   accept gzip.
+//! - **Watches**: from any revision in the history, with selectors (leaving one is DELETED, entering one
+//!   ADDED), bookmarks, `sendInitialEvents`, timeouts, and one gzip member per flush as 1.37 sends them. 410
+//!   when the revision was compacted.
+//! - **Custom resources**: served at once and in every served version; removing the definition deletes its
+//!   objects and ends its watches.
 //! - **Forms**: JSON, PartialObjectMetadata, and Tables with name, phase and age.
-//! - **Discovery**: `/api`, `/apis`, aggregated discovery, `/version`, `/healthz`, and what kubectl needs of `/openapi`.
-//! - **Reproducible**: UIDs, generated names and random faults come from seeds, timestamps from a [`Clock`] of your choice.
+//! - **Discovery**: `/api`, `/apis`, aggregated discovery, `/version`, `/healthz`, and the parts of
+//!   `/openapi` that kubectl needs.
+//! - **Reproducible**: UIDs, generated names and random faults come from seeds, timestamps from a
+//!   configurable [`Clock`].
 //!
 //! # What it does not do
 //!
-//! - No controllers: nothing schedules pods, collects garbage by owner references, fills endpoints or creates service
-//!   accounts. Deletion does not wait for grace periods, and every propagation policy leaves dependents where they are.
-//! - No admission, no quotas, no authentication; no authorisation but [`Fault::Forbidden`].
-//! - No validation or defaulting of what is in an object, apart from its name, namespace and type, the phase of new pods, one
-//!   replica for workloads, and what a namespace and a definition need. Custom resources are neither validated, pruned nor
-//!   defaulted.
-//! - A version in the future is refused at once, where the real server waits three seconds for it.
-//! - No conversion: the versions of a kind show the same fields under another `apiVersion`. `events` and
-//!   `events.events.k8s.io` are two resources here.
-//! - No protobuf, CBOR or YAML, so no kubectl command that sends protobuf, such as `kubectl create deployment`.
-//! - No websockets; no `exec`, `log`, `proxy`, `binding`, `eviction` or `token`; no access reviews; no TLS, no HTTP/2.
-//! - No storage: it forgets everything when dropped.
+//! - No controllers: nothing schedules pods, collects garbage by owner references, fills endpoints or creates
+//!   service accounts. Deletion does not wait for grace periods, and no propagation policy deletes
+//!   dependents.
+//! - No admission, no quotas, no authentication; no authorisation except [`Fault::Forbidden`].
+//! - No validation or defaulting of the content of objects, except name, namespace and type, the phase of new
+//!   pods, one replica for workloads, and the fields that namespaces and definitions need. Custom resources
+//!   are neither validated, pruned nor defaulted.
+//! - A version in the future is refused immediately; the real server waits three seconds for it.
+//! - No conversion: all versions of a kind have the same fields. `events` and `events.events.k8s.io` are two
+//!   resources here.
+//! - No protobuf, CBOR or YAML, so no kubectl command that sends protobuf, such as `kubectl create
+//!   deployment`.
+//! - No websockets; no `exec`, `log`, `proxy`, `binding`, `eviction` or `token`; no access reviews; no TLS,
+//!   no HTTP/2.
+//! - No storage: all state is lost when the server is dropped.
 //!
 //! # Bounds
 //!
 //! | what | bound |
 //! |---|---|
 //! | history | the last 100,000 changes ([`Builder::history`]) |
-//! | lag of a watch | 10,000 changes, then it is closed ([`Builder::watch_buffer`]); a watch buffers at most 512 events itself, initial state apart |
+//! | lag of a watch | 10,000 changes, then it is closed ([`Builder::watch_buffer`]); a watch itself buffers at most 512 events, not counting the initial state |
 //! | request log | the last 65,536 requests ([`LOG_CAPACITY`]) |
 //! | request body | 3 MiB, as upstream |
 //! | chunks of answers | 64 KiB |

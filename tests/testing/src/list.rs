@@ -24,17 +24,17 @@ pub enum WatchCache {
     Off,
 }
 
-/// A list that can be written out.
+/// A list, ready to be encoded.
 #[derive(Debug)]
 pub(crate) struct ListAnswer {
     pub(crate) items: Vec<Arc<Stored>>,
-    /// Empty only when a fault leaves it out.
+    /// Empty only if a fault omits it.
     pub(crate) version: String,
     pub(crate) continue_token: Option<String>,
     pub(crate) remaining: Option<usize>,
 }
 
-/// What is listed.
+/// The collection to list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'a> {
     pub(crate) resource: &'a Resource,
@@ -42,7 +42,7 @@ pub(crate) struct Listing<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) options: &'a ListOptions,
     pub(crate) cache: WatchCache,
-    /// The newest revision this reader may see: the current one, or an older one behind a stale replica.
+    /// The newest revision visible to this reader: the current one, or an older one on a stale replica.
     pub(crate) newest: u64,
 }
 
@@ -87,7 +87,8 @@ impl Listing<'_> {
             let left = items.len() - options.limit;
             items.truncate(options.limit);
             answer.remaining = options.selectors.is_empty().then_some(left);
-            // Relative to what is listed: a token of one namespace goes on in another one, as upstream.
+            // Relative to the listed collection: a token of one namespace continues in another one, as
+            // upstream.
             let start = |last: &Arc<Stored>| last.key.strip_prefix(&prefix).unwrap_or(&last.key).to_owned();
             answer.continue_token = items
                 .last()
@@ -122,7 +123,7 @@ impl Listing<'_> {
             .ok_or_else(|| ApiError::bad_request("invalid continue token: continue key is not valid"))?;
         let start = token.start.trim_end_matches('\0');
         let after = format!("{prefix}{start}");
-        // A negative version means "go on with the newest", which a client gets after its token expired.
+        // A negative version means "continue with the newest"; a client gets it after its token expired.
         let Ok(revision) = u64::try_from(token.rv) else {
             return Ok((self.newest, after));
         };
@@ -133,7 +134,8 @@ impl Listing<'_> {
     }
 }
 
-/// The refusal of a token whose snapshot is gone, with a new token that goes on without consistency.
+/// Returns the error for a token whose snapshot was compacted, with a new token that continues without
+/// consistency.
 pub(crate) fn expired_token(after: &str) -> ApiError {
     ApiError::expired(EXPIRED_TOKEN).with_continue(
         Token {
@@ -145,12 +147,12 @@ pub(crate) fn expired_token(after: &str) -> ApiError {
     )
 }
 
-/// The key at which a token goes on, if the token can be read.
+/// Returns the key at which a token continues, if the token is valid.
 pub(crate) fn token_key(token: &str) -> Option<String> {
     Token::read(token).map(|token| token.start.trim_end_matches('\0').to_owned())
 }
 
-/// Reads a version as a revision, with Go's words for what is not a number.
+/// Parses a version as a revision, with Go's error text for invalid numbers.
 pub(crate) fn parse_version(state: &State, version: &str) -> Result<u64, String> {
     state.versions.parse(version).ok_or_else(|| {
         let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
@@ -158,7 +160,7 @@ pub(crate) fn parse_version(state: &State, version: &str) -> Result<u64, String>
     })
 }
 
-/// What a continue token says. Clients must not look inside.
+/// The content of a continue token. It is opaque to clients.
 #[derive(Debug, Serialize, Deserialize)]
 struct Token {
     v: String,
@@ -189,7 +191,7 @@ impl Token {
 }
 
 impl ListAnswer {
-    /// The `metadata` of the list.
+    /// Returns the `metadata` of the list.
     pub(crate) fn metadata(&self, origin: Origin) -> Value {
         let mut metadata = Map::new();
         // Lists of custom resources always have the field.

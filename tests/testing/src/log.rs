@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::request::{ResourcePath, Verb, parameter};
 
-/// How many requests the log remembers; older ones are forgotten.
+/// The number of requests that the log keeps; older ones are dropped.
 pub const LOG_CAPACITY: usize = 65_536;
 
 /// One request that reached the server.
@@ -32,13 +32,13 @@ pub struct Request {
     pub name: Option<String>,
     /// The subresource in the path.
     pub subresource: Option<String>,
-    /// The `User-Agent` header, or an empty text.
+    /// The `User-Agent` header, or an empty string.
     pub user_agent: String,
-    /// The `Accept` header, or an empty text.
+    /// The `Accept` header, or an empty string.
     pub accept: String,
-    /// The `Accept-Encoding` header, or an empty text.
+    /// The `Accept-Encoding` header, or an empty string.
     pub accept_encoding: String,
-    /// Time since the server started, by tokio's clock.
+    /// The time since the server started, by tokio's clock.
     pub at: Duration,
     /// How it was answered.
     pub outcome: Outcome,
@@ -48,21 +48,21 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Not yet: it is being worked on, or a fault keeps it waiting.
+    /// Not yet: it is in progress, or blocked by a fault.
     Pending,
     /// With this status code. A watch counts as answered when its headers are sent.
     Answered(u16),
-    /// The connection failed before any answer.
+    /// The connection failed before an answer was sent.
     Failed,
 }
 
 impl Request {
-    /// The first value of a query parameter.
+    /// Returns the first value of a query parameter.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         parameter(&self.query, name)
     }
 
-    /// The `resourceVersion` parameter; empty when it was not sent.
+    /// Returns the `resourceVersion` parameter; empty if it was not sent.
     pub fn resource_version(&self) -> &str {
         self.parameter("resourceVersion").unwrap_or_default()
     }
@@ -77,12 +77,12 @@ impl Request {
         self.verb == Verb::Watch
     }
 
-    /// Whether the request is a watch that asks for the initial state.
+    /// Whether the request is a watch that requests the initial state.
     pub fn is_watch_list(&self) -> bool {
         self.is_watch() && self.parameter("sendInitialEvents") == Some("true")
     }
 
-    /// The status code, once answered.
+    /// Returns the status code, if the request was answered.
     pub fn code(&self) -> Option<u16> {
         match self.outcome {
             Outcome::Answered(code) => Some(code),
@@ -91,37 +91,37 @@ impl Request {
     }
 }
 
-/// A copy of the log at one moment, oldest first.
+/// A snapshot of the log, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Requests(Vec<Request>);
 
 impl Requests {
-    /// Only the lists.
+    /// Keeps the lists.
     pub fn lists(&self) -> Self {
         self.filtered(Request::is_list)
     }
 
-    /// Only the watches.
+    /// Keeps the watches.
     pub fn watches(&self) -> Self {
         self.filtered(Request::is_watch)
     }
 
-    /// Only those about a resource, by its plural name.
+    /// Keeps the requests for a resource, by its plural name.
     pub fn of(&self, plural: &str) -> Self {
         self.filtered(|request| request.resource.as_deref() == Some(plural))
     }
 
-    /// Only those with this verb.
+    /// Keeps the requests with this verb.
     pub fn with_verb(&self, verb: Verb) -> Self {
         self.filtered(|request| request.verb == verb)
     }
 
-    /// Only those that arrived after the given one; use the `number` of the last request seen.
+    /// Keeps the requests that arrived after the given number; use the `number` of the last request seen.
     pub fn after(&self, number: u64) -> Self {
         self.filtered(|request| request.number > number)
     }
 
-    /// Only those that pass.
+    /// Keeps the requests for which the function returns true.
     pub fn filtered(&self, keep: impl Fn(&Request) -> bool) -> Self {
         Self(self.0.iter().filter(|request| keep(request)).cloned().collect())
     }
@@ -152,7 +152,7 @@ pub(crate) struct RequestLog {
 }
 
 impl RequestLog {
-    /// Files a request and answers with its number.
+    /// Adds a request and returns its number.
     pub(crate) fn begin(&mut self, mut request: Request) -> u64 {
         let number = self.next;
         self.next += 1;

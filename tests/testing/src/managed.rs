@@ -1,4 +1,5 @@
-//! The seam to `patch`: objects with and without their type, and who owns which fields after an ordinary write.
+//! The interface to `patch`: adds and removes the type of objects, and records field owners after ordinary
+//! writes.
 
 use serde_json::Value;
 
@@ -8,14 +9,14 @@ use crate::patch::{self, PatchError};
 use crate::registry::{Resource, Subresource};
 use crate::state::Part;
 
-/// An object as `patch` wants it: with the type under which it is written.
+/// Returns an object as `patch` expects it: with the type of the request.
 pub(crate) fn with_type(resource: &Resource, mut object: Object) -> Value {
     object.insert("apiVersion".into(), resource.api_version().into());
     object.insert("kind".into(), resource.kind.as_str().into());
     object.into()
 }
 
-/// The part of the object that an endpoint owns, in the words of `patch`.
+/// Returns the part of the object that an endpoint owns, as `patch` names it.
 pub(crate) fn part_of(resource: &Resource, part: Part) -> patch::Part {
     match part {
         Part::Status => patch::Part::Status,
@@ -25,7 +26,7 @@ pub(crate) fn part_of(resource: &Resource, part: Part) -> patch::Part {
     }
 }
 
-/// Records in managedFields what a create, an update or a patch set.
+/// Records in managedFields the fields that a create, an update or a patch set.
 pub(crate) fn record(
     resource: &Resource,
     old: Option<&Object>,

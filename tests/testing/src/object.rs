@@ -1,4 +1,4 @@
-//! A stored object: its JSON as bytes, written once, plus the few fields that selectors and preconditions look at.
+//! A stored object: its JSON as bytes, serialised once, plus the fields that selectors and preconditions use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// An object's fields, without `apiVersion` and `kind`: those depend on the version under which it is read.
+/// The fields of an object without `apiVersion` and `kind`, which depend on the requested version.
 pub(crate) type Object = Map<String, Value>;
 
 /// One version of one object.
 ///
-/// Lists and watches splice the bytes into their answers, so an object is serialised once, however many clients read it.
+/// Lists and watches splice the bytes into their answers, so an object is serialised once for all clients.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) key: Arc<str>,
@@ -29,7 +29,7 @@ pub(crate) struct Stored {
 const METADATA: &[u8] = b"{\"metadata\":";
 
 impl Stored {
-    /// Seals an object whose metadata already carries its resourceVersion.
+    /// Serialises an object whose metadata already has its resourceVersion.
     pub(crate) fn new(mut object: Object, revision: u64, selectable: &[String]) -> Self {
         object.remove("apiVersion");
         object.remove("kind");
@@ -82,26 +82,26 @@ impl Stored {
         }
     }
 
-    /// The fields of the object, decoded anew.
+    /// Decodes the fields of the object.
     pub(crate) fn object(&self) -> Object {
         match serde_json::from_slice(&self.json) {
             Ok(Value::Object(object)) => object,
-            // The bytes were written by `new`, which writes nothing but objects.
+            // `new` wrote the bytes, and writes only objects.
             _ => Map::new(),
         }
     }
 
-    /// The text after the opening brace, so that `kind` and `apiVersion` can be put in front.
+    /// Returns the text after the opening brace, so that `kind` and `apiVersion` can be inserted before it.
     pub(crate) fn tail(&self) -> &[u8] {
         &self.json[1..]
     }
 
-    /// The JSON of `metadata` alone.
+    /// Returns the JSON of `metadata`.
     pub(crate) fn metadata(&self) -> &[u8] {
         &self.json[METADATA.len()..self.metadata_end]
     }
 
-    /// The same content under another resourceVersion: what a DELETED event carries.
+    /// Returns the same content under another resourceVersion, for a DELETED event.
     pub(crate) fn restamped(&self, revision: u64, version: &str) -> Self {
         let mut object = self.object();
         set_metadata(&mut object, "resourceVersion", version.into());
@@ -110,7 +110,7 @@ impl Stored {
     }
 }
 
-/// The key under which etcd would sort the object: `namespace/name`, or `name`.
+/// Returns the key by which etcd would sort the object: `namespace/name`, or `name`.
 pub(crate) fn key(namespace: &str, name: &str) -> String {
     if namespace.is_empty() {
         name.to_owned()
@@ -119,14 +119,14 @@ pub(crate) fn key(namespace: &str, name: &str) -> String {
     }
 }
 
-/// The value at a dotted path.
+/// Returns the value at a dotted path.
 pub(crate) fn lookup<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
     let mut steps = path.split('.');
     let first = object.get(steps.next()?)?;
     steps.try_fold(first, |value, step| value.get(step))
 }
 
-/// The text a field selector compares with.
+/// Returns the text that a field selector compares.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -135,7 +135,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// The metadata of an object; an object without metadata gets an empty one.
+/// Returns the metadata of an object, and adds an empty one if it is missing.
 pub(crate) fn metadata_mut(object: &mut Object) -> &mut Map<String, Value> {
     let slot = object
         .entry("metadata")
@@ -143,7 +143,7 @@ pub(crate) fn metadata_mut(object: &mut Object) -> &mut Map<String, Value> {
     if !slot.is_object() {
         *slot = Value::Object(Map::new());
     }
-    slot.as_object_mut().expect("the slot was made an object above")
+    slot.as_object_mut().expect("the slot was set to an object above")
 }
 
 pub(crate) fn set_metadata(object: &mut Object, field: &str, value: Value) {
@@ -166,7 +166,7 @@ pub(crate) fn finalizers(object: &Object) -> Vec<&str> {
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Appends a value; a `Value` has string keys only and a `Vec` never refuses a write, so this cannot fail.
+/// Appends a value. It cannot fail: a `Value` has string keys only, and writing to a `Vec` never fails.
 pub(crate) fn write(buffer: &mut Vec<u8>, value: &Value) {
     let written = serde_json::to_writer(buffer, value);
     debug_assert!(written.is_ok(), "a JSON value serialises");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn restamping_changes_nothing_but_the_version() {
+    fn restamping_changes_only_the_version() {
         let pod =
             stored(json!({ "metadata": { "name": "a", "resourceVersion": "7" }, "data": { "k": "v" } }));
         let later = pod.restamped(9, "9");

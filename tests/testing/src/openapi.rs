@@ -1,14 +1,15 @@
-//! `/openapi/v2` and `/openapi/v3`: as much of them as an unmodified kubectl needs.
+//! `/openapi/v2` and `/openapi/v3`: the parts that an unmodified kubectl needs.
 //!
-//! kubectl asks for OpenAPI before an `apply`: is `fieldValidation` known, so that it may leave validation to the
-//! server, and which patches are. kubectl 1.37 reads `/openapi/v3` and the document of the one group and version it
-//! needs, both as JSON; only where those leave a question open does it read `/openapi/v2`, as protobuf.
+//! kubectl requests OpenAPI before an `apply` to find out whether the server knows `fieldValidation`, so that
+//! it can leave validation to the server, and which patch types it supports. kubectl 1.37 reads `/openapi/v3`
+//! and the document of the one group and version it needs, both as JSON; only if those are incomplete does it
+//! read `/openapi/v2`, as protobuf.
 //!
-//! So every kind has its PATCH operation here with its parameters, and custom kinds have the schema of their definition
-//! (`kubectl explain` works on them). Built-in kinds have no fields here, for the documents of a real server are
-//! megabytes. That is also why strategic merge is not among the patches listed, although the server understands it: a
-//! client would look for merge keys in the schema. kubectl then takes them from its own types. The v2 document is valid
-//! and empty.
+//! So every kind has its PATCH operation here with its parameters, and custom kinds have the schema of their
+//! definition (`kubectl explain` works on them). Built-in kinds have no fields here, because the documents of
+//! a real server are megabytes long. That is also why strategic merge is not among the patches listed,
+//! although the server understands it: a client would look for merge keys in the schema. kubectl then uses
+//! its built-in types. The v2 document is valid and empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +21,7 @@ const PROTOBUF_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+pro
 const TITLE: &str = "Kubernetes";
 const VERSION: &str = "v1.37.1";
 
-/// One kind in one version, as far as OpenAPI is concerned.
+/// One version of a kind, with the properties that OpenAPI needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServedKind<'a> {
     pub(crate) group: &'a str,
@@ -86,7 +87,8 @@ pub(crate) fn respond(path: &str, accept: &str, kinds: &[ServedKind<'_>]) -> Opt
     }
 }
 
-/// The list of documents. The hash in an address changes with its document, so that a client may cache by address.
+/// The list of documents. The hash in an address changes with its document, so that a client may cache by
+/// address.
 fn index(kinds: &[ServedKind<'_>]) -> Value {
     let roots: BTreeSet<String> = kinds.iter().map(ServedKind::root).collect();
     let mut paths = Map::new();
@@ -165,7 +167,8 @@ fn schema(kind: &ServedKind<'_>) -> Value {
     schema
 }
 
-/// A gnostic `openapi.v2.Document` with `swagger` (field 1), `info` (2: `title` 1, `version` 2) and `paths` (8, empty).
+/// A gnostic `openapi.v2.Document` with `swagger` (field 1), `info` (2: `title` 1, `version` 2) and `paths`
+/// (8, empty).
 fn empty_v2_protobuf() -> Vec<u8> {
     let info = [text_field(1, TITLE), text_field(2, VERSION)].concat();
     [text_field(1, "2.0"), bytes_field(2, &info), bytes_field(8, &[])].concat()
@@ -215,7 +218,7 @@ mod tests {
     #[test]
     fn the_index_leads_to_a_document_for_each_version() {
         let schema = json!({"type": "object"});
-        let index = get("/openapi/v3", &schema).expect("there is an index");
+        let index = get("/openapi/v3", &schema).expect("the index exists");
         let paths: Vec<&String> = index["paths"].as_object().expect("it has paths").keys().collect();
         assert_eq!(paths, ["api/v1", "apis/apps/v1", "apis/example.com/v1"]);
         for path in paths {
@@ -249,7 +252,7 @@ mod tests {
     #[test]
     fn custom_kinds_show_their_schema_and_change_their_address_with_it() {
         let address = |schema: &Value| {
-            let index = get("/openapi/v3", schema).expect("there is an index");
+            let index = get("/openapi/v3", schema).expect("the index exists");
             index["paths"]["apis/example.com/v1"]["serverRelativeURL"].clone()
         };
         let one = json!({"type": "object", "description": "one"});

@@ -1,7 +1,7 @@
-//! The four ways to patch an object, and the record of who owns which field.
+//! The four patch types, and the record of field owners.
 //!
-//! All are pure functions on JSON values: they know nothing of storage, versions or requests. What they answer was
-//! compared with kube-apiserver 1.37; the cases in the tests carry its answers.
+//! All are pure functions on JSON values, independent of storage, versions and requests. Their results were
+//! compared with kube-apiserver 1.37; the tests contain its answers.
 //!
 //! | content type | function |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | `application/strategic-merge-patch+json` | [`strategic_merge`] |
 //! | `application/apply-patch+yaml` | [`apply`] |
 //!
-//! Every other write (create, update, and the first three patches) goes through [`record_update`] afterwards, so that
-//! `metadata.managedFields` is there for a later apply.
+//! Every other write (create, update, and the first three patches) goes through [`record_update`] afterwards,
+//! so that a later apply finds `metadata.managedFields`.
 
 mod apply;
 mod error;
@@ -19,7 +19,7 @@ mod field_set;
 mod json;
 mod managed_fields;
 #[cfg(test)]
-mod story;
+mod scenario;
 mod strategic;
 mod typed;
 

@@ -1,11 +1,11 @@
-//! Whatever a client sends, a patch is an answer or a refusal, never a panic.
+//! Any input of a client gives a result or an error, never a panic.
 
 use serde_json::{Map, Value, json};
 
 use super::{Apply, OnConflict, Part, Write, apply, json_patch, merge_patch, record_update, strategic_merge};
 use crate::schema::Schema;
 
-/// Names and texts that mean something to one of the patches.
+/// Names and texts with a meaning in one of the patch types.
 const WORDS: [&str; 24] = [
     "metadata",
     "spec",
@@ -33,7 +33,7 @@ const WORDS: [&str; 24] = [
     "merge",
 ];
 
-/// A small generator, so that a failure is the same on every machine.
+/// A small generator, so that a failure is reproducible on every machine.
 struct Nonsense(u64);
 
 impl Nonsense {

@@ -1,20 +1,20 @@
-//! What wakes open watches: a value that changes, and everyone who waits for it woken in the order in which they came.
+//! Wakes open watches: a value that changes, and waiters that are woken in the order of their registration.
 //!
-//! tokio's own watch channel wakes its receivers in an order drawn at random, which no seed reaches; with it two runs of one test
+//! tokio's watch channel wakes its receivers in a random order that cannot be seeded, so two runs of one test
 //! could differ.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// What open watches are woken for.
+/// The value that open watches wait for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pulse {
-    /// Raised by every write.
+    /// Incremented by every write.
     pub(crate) tick: u64,
-    /// Raised to close all watches that are open now.
+    /// Incremented to close all open watches.
     pub(crate) generation: u64,
-    /// The server is gone.
+    /// The server was dropped.
     pub(crate) stopped: bool,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Heart(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The pulse and how often it has changed.
+    /// The pulse and its number of changes.
     pulse: Mutex<(Pulse, u64)>,
     changed: Notify,
 }
@@ -58,7 +58,7 @@ impl Heart {
     }
 }
 
-/// The receiving end. The server's handle stops the heart when it is dropped, so nobody waits for ever.
+/// The receiving end. Dropping the server's handle sends a last change, so no receiver waits for ever.
 #[derive(Debug)]
 pub(crate) struct Listener {
     heart: Arc<Inner>,
@@ -66,19 +66,19 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// The pulse now; changes before this are not waited for.
+    /// Returns the current pulse and marks it as seen.
     pub(crate) fn pulse(&mut self) -> Pulse {
         let pulse = self.heart.lock();
         self.seen = pulse.1;
         pulse.0
     }
 
-    /// Waits for a change since the last look.
+    /// Waits for a change since the pulse was last seen.
     pub(crate) async fn changed(&mut self) {
         loop {
             let notified = self.heart.changed.notified();
             let mut notified = std::pin::pin!(notified);
-            // Counted among those who wait before the look, so that a change in between is not missed.
+            // Registered before the check, so that a change in between is not missed.
             notified.as_mut().enable();
             let beats = self.heart.lock().1;
             if beats != self.seen {

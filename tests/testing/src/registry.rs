@@ -15,10 +15,10 @@ pub(crate) use crd::{Definition, established};
 /// The API group of CustomResourceDefinitions.
 pub(crate) const CRD_GROUP: &str = "apiextensions.k8s.io";
 
-/// Identifies a table of the store: one per resource, whatever its versions.
+/// Identifies a table of the store: one per resource, for all versions.
 pub(crate) type ResourceId = Arc<str>;
 
-/// Whether objects of a kind live in a namespace.
+/// Whether a kind is namespaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Namespaced,
@@ -33,7 +33,7 @@ pub(crate) enum Origin {
     Custom,
 }
 
-/// Where `/scale` finds its numbers.
+/// The paths of the numbers in `/scale`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
     pub(crate) spec_replicas: String,
@@ -41,13 +41,13 @@ pub(crate) struct ScalePaths {
     pub(crate) selector: Option<String>,
 }
 
-/// Whether and when `metadata.generation` counts.
+/// When `metadata.generation` is incremented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Generation {
     Never,
     /// On a change of `spec`.
     Spec,
-    /// On a change of anything but `metadata` and `status`, as custom resources do.
+    /// On a change outside `metadata` and `status`, as for custom resources.
     Everything,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Resource {
     pub(crate) status: Subresource,
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) generation: Generation,
-    /// Field paths, beside name and namespace, that a field selector may name.
+    /// Field paths, besides name and namespace, that field selectors support.
     pub(crate) selectable: Vec<String>,
     /// The structural schema of a custom kind.
     pub(crate) open_api: Option<Arc<Value>>,
@@ -103,7 +103,8 @@ impl Resource {
         }
     }
 
-    /// How the fields of the kind merge. A kind that Kubernetes 1.37 no longer has merges field by field.
+    /// Returns how the fields of the kind merge. A kind that Kubernetes 1.37 no longer has merges field by
+    /// field.
     pub(crate) fn schema(&self) -> Schema {
         match self.origin {
             Origin::BuiltIn => {
@@ -117,7 +118,7 @@ impl Resource {
         self.verbs.contains(&verb)
     }
 
-    /// Checks the paths of a field selector, with upstream's two wordings.
+    /// Checks the paths of a field selector, with upstream's two error messages.
     pub(crate) fn check_field(&self, path: &str) -> Result<(), String> {
         let common =
             path == "metadata.name" || (path == "metadata.namespace" && self.scope == Scope::Namespaced);
@@ -162,13 +163,13 @@ impl Registry {
     }
 
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
-        // Three short strings per request are cheaper than a second index would be to keep.
+        // Three short strings per request cost less than maintaining a second index.
         self.resources
             .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
             .cloned()
     }
 
-    /// The kind a manifest names.
+    /// Returns the kind of a manifest.
     pub(crate) fn by_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         self.resources
@@ -177,7 +178,7 @@ impl Registry {
             .cloned()
     }
 
-    /// Any version of a resource of the store.
+    /// Returns any version of a resource of the store.
     pub(crate) fn by_id(&self, id: &str) -> Option<Arc<Resource>> {
         self.resources.values().find(|r| &*r.id == id).cloned()
     }
@@ -186,7 +187,7 @@ impl Registry {
         self.resources.values()
     }
 
-    /// Serves the versions of a definition, instead of those it had before.
+    /// Serves the versions of a definition, replacing those it had before.
     pub(crate) fn define(&mut self, definition: &Definition) {
         self.remove(&definition.id);
         for resource in &definition.versions {

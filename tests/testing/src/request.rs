@@ -1,4 +1,4 @@
-//! What a request asks for: the path taken apart, the verb, and the list options.
+//! Parses a request: its path, its verb and its list options.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::error::{ApiError, FieldProblem};
 use crate::registry::Resource;
 use crate::selectors::{FieldSelector, LabelSelector, Selectors};
 
-/// What a request does, in the words of Kubernetes' authorisation.
+/// What a request does, as named in Kubernetes' authorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Verb {
@@ -17,24 +17,24 @@ pub enum Verb {
     Get,
     /// Reads a collection.
     List,
-    /// Follows a collection or one object.
+    /// Watches a collection or one object.
     Watch,
-    /// Adds an object.
+    /// Creates an object.
     Create,
     /// Replaces an object.
     Update,
-    /// Changes a part of an object; server-side apply too.
+    /// Changes a part of an object, including server-side apply.
     Patch,
-    /// Removes an object.
+    /// Deletes an object.
     Delete,
-    /// Removes a collection.
+    /// Deletes a collection.
     DeleteCollection,
-    /// Anything that is not about a resource: discovery, health, version, OpenAPI.
+    /// Any request that is not for a resource: discovery, health, version, OpenAPI.
     Other,
 }
 
 impl Verb {
-    /// The verb as authorisation and discovery spell it.
+    /// Returns the verb as authorisation and discovery spell it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -56,17 +56,17 @@ pub(crate) struct ResourcePath {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) plural: String,
-    /// Absent for cluster-scoped resources and for all namespaces at once.
+    /// Absent for cluster-scoped resources and for requests for all namespaces.
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
 }
 
-/// A request's path and query, understood.
+/// The parsed path and query of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) verb: Verb,
-    /// Absent for discovery and the like.
+    /// Absent for requests that are not for a resource, such as discovery.
     pub(crate) resource: Option<ResourcePath>,
     pub(crate) query: Vec<(String, String)>,
 }
@@ -84,7 +84,7 @@ impl Target {
         let watch = watch_path == WatchPath::Legacy || flag(&query, "watch").unwrap_or(false);
         let single = resource.name.is_some();
         let verb = match *method {
-            // Upstream ignores `watch=true` on a single object's path, and so do we.
+            // As upstream, `watch=true` on the path of a single object is ignored.
             Method::GET if single && watch_path == WatchPath::Plain => Verb::Get,
             Method::GET if watch => Verb::Watch,
             Method::GET => Verb::List,
@@ -137,7 +137,7 @@ impl ResourcePath {
             rest => (rest, WatchPath::Plain),
         };
         let (namespace, rest) = match rest {
-            // `namespaces/x/status` and `finalize` are about the namespace itself.
+            // `namespaces/x/status` and `finalize` are subresources of the namespace.
             ["namespaces", name, "status" | "finalize"] => (None, ["namespaces", *name, rest[2]].to_vec()),
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest.to_vec()),
             rest => (None, rest.to_vec()),
@@ -167,12 +167,12 @@ pub(crate) fn parameter<'q>(query: &'q [(String, String)], name: &str) -> Option
         .map(|(_, value)| value.as_str())
 }
 
-/// A boolean as upstream's conversion reads it: anything but `false` and `0` is true, an empty value too.
+/// Parses a boolean as upstream does: everything except `false` and `0` is true, also an empty value.
 fn flag(query: &[(String, String)], name: &str) -> Option<bool> {
     parameter(query, name).map(|value| !(value.eq_ignore_ascii_case("false") || value == "0"))
 }
 
-/// How `resourceVersion` is meant.
+/// How `resourceVersion` is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VersionMatch {
     NotOlderThan,
@@ -192,15 +192,15 @@ pub(crate) struct ListOptions {
     pub(crate) send_initial_events: Option<bool>,
 }
 
-/// Whether the server streams initial state.
+/// Whether the server supports streaming the initial state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WatchList {
-    /// `sendInitialEvents` is served, as Kubernetes does since 1.34. The default.
+    /// `sendInitialEvents` is supported, as in Kubernetes since 1.34. The default.
     #[default]
     On,
-    /// `sendInitialEvents` is refused with 422, as an older server does, and a watch from `""` or `"0"` still sends the
-    /// present objects first, without an end bookmark.
+    /// `sendInitialEvents` is refused with 422, as an older server does, and a watch from `""` or `"0"` still
+    /// sends the existing objects first, without an end bookmark.
     Off,
 }
 
@@ -333,7 +333,7 @@ fn watch_problems(
             problems.push(FieldProblem::unsupported(MATCH, version_match, &["NotOlderThan"]));
         }
     }
-    // A watch of the present state is given a match before it is checked, where initial events are served.
+    // If initial events are supported, a watch of the current state gets a match before it is checked.
     let is_given_match =
         watch_list == WatchList::On && send_initial_events.is_none() && matches!(version, "" | "0");
     if !continue_token.is_empty() && (is_given_match || !version_match.is_empty()) {

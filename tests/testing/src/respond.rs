@@ -18,20 +18,20 @@ pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
 
 pub(crate) const JSON: &str = "application/json";
 
-/// Answers longer than this are compressed for clients that take gzip, as upstream.
+/// Answers longer than this are compressed for clients that accept gzip, as upstream.
 const GZIP_THRESHOLD: usize = 128 * 1024;
 
-/// Long bodies are sent in pieces of this size.
+/// Long bodies are sent in chunks of this size.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
-/// A body in one piece.
+/// A body in one chunk.
 pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into())
         .map_err(|never| match never {})
         .boxed_unsync()
 }
 
-/// A body in pieces of at most `size` bytes, and then perhaps a broken connection.
+/// A body in chunks of at most `size` bytes, optionally followed by a broken connection.
 fn pieces(mut bytes: Bytes, size: usize, end: Option<BoxError>) -> Body {
     let size = size.max(1);
     let chunks = std::iter::from_fn(move || {
@@ -58,7 +58,7 @@ pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
     answer(code, "text/plain; charset=utf-8", whole(text))
 }
 
-/// A body that may be long: compressed if the client takes gzip and it is worth it.
+/// A body that may be long: compressed if the client accepts gzip and the body is long enough.
 #[derive(Debug)]
 pub(crate) struct Document {
     bytes: Bytes,
@@ -75,7 +75,7 @@ impl Document {
         }
     }
 
-    /// Sends it in pieces, and breaks the connection after so many bytes if a fault says so.
+    /// Sends the body in chunks, and breaks the connection after a number of bytes if a fault requires that.
     pub(crate) fn answer(mut self, piece: usize, cut: Option<usize>) -> Response<Body> {
         let mut end = None;
         if let Some(limit) = cut.filter(|limit| *limit < self.bytes.len()) {

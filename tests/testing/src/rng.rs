@@ -1,6 +1,6 @@
 //! The server's only source of randomness: a seeded SplitMix64, so that one seed always gives one behaviour.
 
-/// A small generator whose sequence depends on its seed alone, on every machine and in every release.
+/// A small generator whose sequence depends only on its seed, on every machine and in every release.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -17,12 +17,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; zero when `bound` is zero.
+    /// Returns a number below `bound`; zero if `bound` is zero.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.next() % bound }
     }
 
-    /// True with the given probability.
+    /// Returns true with the given probability.
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         // 53 bits fill the mantissa of a double exactly.
         let unit = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -36,7 +36,7 @@ impl Rng {
         }
     }
 
-    /// A version 4 UUID.
+    /// Returns a version 4 UUID.
     pub(crate) fn uid(&mut self) -> String {
         let (high, low) = (self.next(), self.next());
         let (high, low) = ((high & !0xF000) | 0x4000, (low & !(0b11 << 62)) | (0b10 << 62));
@@ -50,7 +50,7 @@ impl Rng {
         )
     }
 
-    /// Five characters of upstream's alphabet, which has no vowels and no look-alikes.
+    /// Returns five characters of upstream's alphabet, which has no vowels and no similar characters.
     pub(crate) fn name_suffix(&mut self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         (0..5)

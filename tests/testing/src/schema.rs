@@ -1,9 +1,9 @@
-//! How the fields of a kind merge: which lists have keys, which objects are replaced as a whole.
+//! The merge rules of a kind: which lists have keys, and which objects are replaced completely.
 //!
-//! Strategic merge and server-side apply ask the same questions about a field, so both read the same graph of types.
-//! Built-in kinds come from `schema/table.txt`, which `schema/generate.py` writes from the OpenAPI documents of
-//! Kubernetes 1.37 (its first lines say how to read it, the script's how to run it). Custom kinds come from the
-//! structural schema in their CustomResourceDefinition.
+//! Strategic merge and server-side apply need the same facts about a field, so both use the same graph of
+//! types. Built-in kinds come from `schema/table.txt`, which `schema/generate.py` writes from the OpenAPI
+//! documents of Kubernetes 1.37 (its first lines describe the format, those of the script how to run it).
+//! Custom kinds come from the structural schema in their CustomResourceDefinition.
 
 mod crd;
 mod table;
@@ -28,20 +28,23 @@ enum Origin {
 }
 
 impl Schema {
-    /// The schema of a built-in kind, or `None` if Kubernetes 1.37 has no such kind in any version of the group.
+    /// Returns the schema of a built-in kind, or `None` if Kubernetes 1.37 does not have the kind in any
+    /// version of the group.
     pub(crate) fn builtin(api_version: &str, kind: &str) -> Option<Schema> {
         table::find(api_version, kind)
     }
 
-    /// The schema of a custom kind, from `spec.versions[].schema.openAPIV3Schema` of its definition.
+    /// Creates the schema of a custom kind from `spec.versions[].schema.openAPIV3Schema` of its definition.
     ///
-    /// `x-kubernetes-list-type`, `-list-map-keys`, `-map-type` and `-preserve-unknown-fields` are understood; a list
-    /// without a type is atomic. Without a schema (`None`) objects merge field by field and lists are atomic.
+    /// `x-kubernetes-list-type`, `-list-map-keys`, `-map-type` and `-preserve-unknown-fields` are supported;
+    /// a list without a type is atomic. Without a schema (`None`) objects merge field by field and lists are
+    /// atomic.
     pub(crate) fn custom(open_api: Option<&Value>) -> Schema {
         crd::convert(open_api)
     }
 
-    /// Whether strategic merge patches exist for the kind; the API server has them for built-in kinds only.
+    /// Whether the kind supports strategic merge patches; the API server supports them for built-in kinds
+    /// only.
     pub(crate) fn knows_strategic_merge(&self) -> bool {
         self.origin == Origin::BuiltIn
     }
@@ -56,14 +59,14 @@ impl Schema {
 
 type TypeId = usize;
 
-/// A type with nothing special below it: objects merge field by field, lists are atomic.
+/// A type without special rules: objects merge field by field, lists are atomic.
 const PLAIN: TypeId = 0;
 /// Free-form data: like [`PLAIN`], but its fields are map entries rather than declared fields.
 const FREE: TypeId = 1;
 /// Free-form data that is applied as a whole.
 const OPAQUE: TypeId = 2;
 
-/// What is known about one type, or about one field where the field says more than its type.
+/// The rules of one type, or of one field if it has rules that its type does not have.
 #[derive(Clone, Debug)]
 struct Type {
     /// How server-side apply treats the value if it is an object.
@@ -73,7 +76,7 @@ struct Type {
     /// How strategic merge treats the value.
     strategy: Strategy,
     fields: HashMap<String, TypeId>,
-    /// The fields that every object of the kind has in Go, and what they are when nobody has set them.
+    /// The fields that every object of the kind has in Go, and their values when unset.
     values: Vec<(String, Zero)>,
     others: Others,
     item: TypeId,
@@ -92,7 +95,7 @@ impl Type {
         }
     }
 
-    /// The types every graph starts with, at the positions the constants above name.
+    /// The types at the start of every graph, at the positions of the constants above.
     fn common() -> Vec<Type> {
         let free = Type {
             others: Others::Entries(FREE),
@@ -116,12 +119,12 @@ pub(crate) enum Granularity {
     Atomic,
 }
 
-/// How server-side apply tells the items of a list apart.
+/// How server-side apply identifies the items of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListRule {
     /// The list is one value.
     Atomic,
-    /// Items are scalars and each stands for itself.
+    /// Items are scalars, identified by their value.
     Set,
     /// Items are objects with these keys.
     Keyed(Vec<ListKey>),
@@ -148,17 +151,17 @@ pub(crate) enum Strategy {
     Replace,
 }
 
-/// What a field is that nobody has set.
+/// The value of an unset field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Zero {
     Object,
     Null,
 }
 
-/// What the fields are that a type does not list.
+/// The rules of fields that a type does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Others {
-    /// Declared fields with nothing special about them.
+    /// Declared fields without special rules.
     Declared,
     /// Entries of a map with values of this type.
     Entries(TypeId),
@@ -204,7 +207,7 @@ impl<'s> Rules<'s> {
         kind.others == Others::Declared || kind.fields.contains_key(name)
     }
 
-    /// Adds the fields that an object of this type has in Go even if nobody has written them.
+    /// Adds the fields that an object of this type has in Go even if they are unset.
     pub(crate) fn fill(self, object: &mut Value) {
         let Some(fields) = object.as_object_mut() else {
             return;

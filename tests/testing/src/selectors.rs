@@ -1,11 +1,11 @@
-//! Label and field selectors, parsed and worded as upstream does.
+//! Label and field selectors, with upstream's syntax and error messages.
 
 mod label;
 
 use crate::object::Stored;
 pub(crate) use label::{LabelSelector, label_key_problem, label_value_problem};
 
-/// What a list, watch or deletecollection asks for.
+/// The objects that a list, watch or deletecollection selects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selectors {
     pub(crate) labels: LabelSelector,
@@ -54,7 +54,7 @@ impl FieldSelector {
         Ok(Self { terms })
     }
 
-    /// A selector for one object by name: what a watch on a single object becomes.
+    /// Returns a selector for one object by name, for a watch on a single object.
     pub(crate) fn name(name: &str) -> Self {
         let term = FieldTerm {
             path: "metadata.name".into(),
@@ -64,13 +64,13 @@ impl FieldSelector {
         Self { terms: vec![term] }
     }
 
-    /// Both selectors together.
+    /// Combines both selectors.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.terms.extend(other.terms);
         self
     }
 
-    /// The field paths that are compared.
+    /// Returns the field paths that are compared.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(|term| term.path.as_str())
     }

@@ -1,4 +1,4 @@
-//! The handle of a running server: how tests reach it, look into it, and change it behind the clients' backs.
+//! The handle of a running server: clients, direct access to objects, faults and the request log.
 
 use std::io;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::service::ApiService;
 use crate::shared::Shared;
 use crate::state::{DeleteRequest, Mode, Part, Source, State, Write};
 
-/// A running API server. Dropping it closes every watch and refuses further requests; no task is left behind.
+/// A running API server. Dropping it closes every watch and refuses further requests; no task remains.
 #[derive(Debug)]
 pub struct ApiServer {
     shared: Arc<Shared>,
@@ -28,12 +28,12 @@ pub struct ApiServer {
 }
 
 impl ApiServer {
-    /// A server with its own settings.
+    /// Returns a builder to configure a server.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A server with all defaults.
+    /// Starts a server with default settings.
     pub fn start() -> Self {
         Builder::default().start()
     }
@@ -45,24 +45,25 @@ impl ApiServer {
         }
     }
 
-    /// A client that calls the server in this process. Must be called within a tokio runtime.
+    /// Returns a client that calls the server in this process. Must be called within a tokio runtime.
     ///
-    /// Its default namespace is `default`. kube's own retry, compression and header layers are not in it: what a test
-    /// sends is what the server sees. kube starts one task for each client made here, which ends with its last clone.
+    /// Its default namespace is `default`. It has none of kube's retry, compression and header layers: the
+    /// server receives exactly what the test sends. kube starts one task for each client, which ends with the
+    /// last clone.
     pub fn client(&self) -> Client {
         Client::new(self.service(), "default")
     }
 
-    /// The server as a tower service, to put layers of your own around it.
+    /// Returns the server as a tower service, to wrap it in custom layers.
     pub fn service(&self) -> ApiService {
         ApiService::new(self.shared.clone())
     }
 
-    /// Listens on a free port of the loopback interface, for `kubectl` and for clients in other processes. Calling it
-    /// again changes nothing.
+    /// Listens on a free port of the loopback interface, for `kubectl` and for clients in other processes.
+    /// Calling it again changes nothing.
     ///
     /// # Errors
-    /// When no port can be opened.
+    /// If no port can be opened.
     pub async fn serve_http(&mut self) -> io::Result<String> {
         let listener = match self.listener.take() {
             Some(listener) => listener,
@@ -73,12 +74,12 @@ impl ApiServer {
         Ok(url)
     }
 
-    /// The address, if the server listens: `http://127.0.0.1:port`.
+    /// Returns the address, if the server listens: `http://127.0.0.1:port`.
     pub fn url(&self) -> Option<String> {
         self.listener.as_ref().map(Listener::url)
     }
 
-    /// A kubeconfig for `kubectl` and other clients, if the server listens.
+    /// Returns a kubeconfig for `kubectl` and other clients, if the server listens.
     pub fn kubeconfig(&self) -> Option<String> {
         let url = self.url()?;
         Some(format!(
@@ -88,60 +89,60 @@ impl ApiServer {
         ))
     }
 
-    /// The fault script.
+    /// Returns the fault rules of the server.
     pub fn faults(&self) -> Faults {
         Faults::new(self.shared.clone())
     }
 
-    /// The requests so far, oldest first; at most [`LOG_CAPACITY`](crate::LOG_CAPACITY) of them.
+    /// Returns the requests so far, oldest first; at most [`LOG_CAPACITY`](crate::LOG_CAPACITY) of them.
     pub fn requests(&self) -> Requests {
         self.shared.log().copy()
     }
 
-    /// Forgets the requests so far. Numbers go on counting.
+    /// Clears the request log. Request numbers continue.
     pub fn clear_requests(&self) {
         self.shared.log().clear();
     }
 
-    /// The revision of the last write.
+    /// Returns the revision of the last write.
     pub fn revision(&self) -> u64 {
         self.shared.state().storage.revision()
     }
 
-    /// The current resourceVersion, as clients see it.
+    /// Returns the current resourceVersion, as clients see it.
     pub fn resource_version(&self) -> String {
         self.shared.state().version()
     }
 
-    /// Forgets the history up to and including a revision: older lists, pages and watches are answered with 410. Watches
-    /// that are open and up to date go on.
+    /// Compacts the history up to and including a revision: older lists, pages and watches get 410. Open
+    /// watches that are up to date continue.
     pub fn compact(&self, revision: u64) {
         self.shared.state().storage.compact(revision);
         self.shared.wake();
     }
 
-    /// Goes back to an older revision, as restoring etcd from a backup does: later writes are undone, their revisions
-    /// will be used again, and every watch is closed.
+    /// Restores an older revision, as restoring etcd from a backup does: later writes are undone, their
+    /// revisions are used again, and every watch is closed.
     ///
     /// # Errors
-    /// When the history no longer reaches back that far.
+    /// If the history does not reach back that far.
     pub fn rewind(&self, revision: u64) -> Result<(), ApiError> {
         let rewound = self.shared.state().storage.rewind(revision);
         self.shared.close_watches();
         rewound.map_err(|_| ApiError::expired("the history does not reach back to this revision"))
     }
 
-    /// How many watches are open.
+    /// Returns the number of open watches.
     pub fn watchers(&self) -> usize {
         self.shared.watchers()
     }
 
-    /// Ends every open watch cleanly, as a server that is shutting down does. New ones are accepted.
+    /// Ends every open watch cleanly, as a server does that shuts down. New watches are accepted.
     pub fn close_watches(&self) {
         self.shared.close_watches();
     }
 
-    /// Stops the server and waits until its connections are gone.
+    /// Stops the server and waits until its connections are closed.
     pub async fn shutdown(mut self) {
         self.shared.stop();
         if let Some(listener) = self.listener.take() {
@@ -150,34 +151,35 @@ impl ApiServer {
     }
 }
 
-/// Direct access to the objects, past HTTP, faults and the request log.
+/// Direct access to the objects, without HTTP, faults and the request log.
 ///
-/// These writes differ from a client's: the status is stored as given, versions are not compared, a missing namespace is
-/// made first, and no field manager is recorded. The type is taken from `apiVersion` and `kind`, so a `DynamicObject`
-/// needs its `types`.
+/// These writes differ from a client's: the status is stored as given, versions are not compared, a missing
+/// namespace is created first, and no field manager is recorded. `apiVersion` and `kind` determine the type,
+/// so a `DynamicObject` needs its `types`.
 impl ApiServer {
-    /// Adds an object and answers with it as stored.
+    /// Creates an object and returns it as stored.
     ///
     /// # Errors
-    /// As the API: unknown kind, bad name, already there.
+    /// As the API: unknown kind, invalid name, already exists.
     pub fn create<T: Serialize + DeserializeOwned>(&self, object: &T) -> Result<T, ApiError> {
         self.direct(object, |state, write, _, object| state.create(write, object))
     }
 
-    /// Replaces an object and answers with it as stored.
+    /// Replaces an object and returns it as stored.
     ///
     /// # Errors
-    /// As the API: unknown kind, not there.
+    /// As the API: unknown kind, not found.
     pub fn update<T: Serialize + DeserializeOwned>(&self, object: &T) -> Result<T, ApiError> {
         self.direct(object, |state, write, name, object| {
             state.update(write, name, object, Part::Main)
         })
     }
 
-    /// Deletes an object by the type, namespace and name of the value given. Finalizers hold it, as for a client.
+    /// Deletes the object with the type, namespace and name of the given value. Finalizers delay it, as for a
+    /// client.
     ///
     /// # Errors
-    /// As the API: unknown kind, not there.
+    /// As the API: unknown kind, not found.
     pub fn delete<T: Serialize>(&self, object: &T) -> Result<(), ApiError> {
         let (resource, object) = self.read_typed(object)?;
         let (namespace, name) = (metadata_str(&object, "namespace"), metadata_str(&object, "name"));
@@ -187,7 +189,7 @@ impl ApiServer {
             .map(drop)
     }
 
-    /// The objects of a kind, in key order.
+    /// Returns the objects of a kind, in key order.
     pub fn objects<K>(&self) -> Vec<K>
     where
         K: kube::Resource<DynamicType = ()> + DeserializeOwned,
@@ -223,7 +225,7 @@ impl ApiServer {
         decode(&resource, &stored)
     }
 
-    /// The kind and the fields of a typed object.
+    /// Returns the kind and the fields of a typed object.
     fn read_typed<T: Serialize>(&self, object: &T) -> Result<(Arc<Resource>, Object), ApiError> {
         let value = serde_json::to_value(object).map_err(|error| ApiError::bad_request(error.to_string()))?;
         let Value::Object(mut object) = value else {

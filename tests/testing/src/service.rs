@@ -22,17 +22,17 @@ use crate::watch::broken;
 
 /// The server as a [`tower::Service`].
 ///
-/// Cheap to clone. It answers in the task of the caller: there is no socket and no background task, so it works under
-/// tokio's paused clock. After the server is dropped every call fails as a refused connection does.
+/// Cheap to clone. It answers in the task of the caller, without sockets and background tasks, so it works
+/// under tokio's paused clock. After the server is dropped, every call fails like a refused connection.
 #[derive(Clone, Debug)]
 pub struct ApiService {
     shared: Arc<Shared>,
 }
 
-/// Bodies longer than this are refused, as upstream.
+/// The maximum length of a body, as upstream.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
-/// A request whose body has arrived.
+/// A request with its complete body.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) target: Target,
@@ -77,7 +77,7 @@ impl ApiService {
         Self { shared }
     }
 
-    /// Answers one request; the error is a connection that fails.
+    /// Answers one request. An error means that the connection fails.
     async fn serve<B>(self, request: Request<B>) -> Result<Response<Body>, BoxError>
     where
         B: http_body::Body + Send,
@@ -122,7 +122,7 @@ impl ApiService {
         result
     }
 
-    /// What faults do before anything is answered; the error is a connection that fails.
+    /// Applies the faults that act before the answer. An error means that the connection fails.
     async fn before_answer(&self, plan: &Plan) -> Result<(), BoxError> {
         if self.shared.is_stopped() {
             return Err(refused());
@@ -141,7 +141,7 @@ impl ApiService {
         Ok(())
     }
 
-    /// The request as the log and the fault rules see it.
+    /// Returns the request as the log and the fault rules see it.
     fn entry(&self, parts: &http::request::Parts, path: &str, target: &Target) -> log::Request {
         let text = |name| header(&parts.headers, name).to_owned();
         let mut entry = log::Request {
@@ -169,7 +169,7 @@ impl ApiService {
     }
 }
 
-/// What a client sees when nobody listens.
+/// The error of a refused connection.
 fn refused() -> BoxError {
     io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused").into()
 }

@@ -1,4 +1,4 @@
-//! What the server, its service and its open watches share.
+//! State shared by the server, its service and its open watches.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use crate::request::WatchList;
 use crate::state::State;
 use crate::watch::ExpiredWatch;
 
-/// Any error, as tower and hyper pass it on.
+/// Any error, as tower and hyper pass it.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the builder decided.
+/// The settings from the builder.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) watch_cache: WatchCache,
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(crate) watch_buffer: usize,
 }
 
-/// The heart of a server.
+/// The shared state of a server.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
@@ -52,7 +52,8 @@ impl Shared {
         }
     }
 
-    /// The state. A panic while it was held is a bug of this crate, not a reason to fail every later test step.
+    /// Locks the state. A panic while it was locked is a bug of this crate and must not fail every later step
+    /// of a test.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,7 +89,7 @@ impl Shared {
         self.heart.subscribe()
     }
 
-    /// Wakes every watch, so that it looks again.
+    /// Wakes every watch, so that it checks the state again.
     pub(crate) fn wake(&self) {
         self.heart.beat(|pulse| pulse.tick += 1);
     }
@@ -110,7 +111,7 @@ impl Shared {
     }
 }
 
-/// Counts an open watch for as long as it lives.
+/// Counts an open watch until it is dropped.
 #[derive(Debug)]
 pub(crate) struct WatcherGuard(Arc<Shared>);
 

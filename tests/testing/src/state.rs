@@ -1,4 +1,5 @@
-//! The cluster: served kinds, objects, and what stamps them. Everything here is synchronous and behind one lock.
+//! The state of the cluster: served kinds, objects, clock and UIDs. Everything here is synchronous and
+//! protected by one lock.
 
 mod create;
 mod defaults;
@@ -23,7 +24,7 @@ pub(crate) use delete::{DeleteRequest, Deleted};
 pub(crate) use update::Part;
 pub(crate) use validate::manager as check_manager;
 
-/// The state behind the server's lock.
+/// The state, protected by the server's lock.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) registry: Registry,
@@ -40,16 +41,16 @@ pub(crate) enum Mode {
     DryRun,
 }
 
-/// Who writes.
+/// The origin of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A client: the rules of the API hold.
     Request,
-    /// The test itself: status is kept as given, versions are not compared, missing namespaces are made.
+    /// The test itself: status is stored as given, versions are not compared, missing namespaces are created.
     Direct,
 }
 
-/// What every write has in common.
+/// The parameters that all writes have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write<'a> {
     pub(crate) resource: &'a Resource,
@@ -79,7 +80,7 @@ impl State {
         state
     }
 
-    /// The current version as clients see it.
+    /// Returns the current version as clients see it.
     pub(crate) fn version(&self) -> String {
         self.versions.print(self.storage.revision())
     }
@@ -96,7 +97,7 @@ impl State {
             .ok_or_else(|| ApiError::not_found(&resource.plural, &resource.group, name))
     }
 
-    /// Makes a namespace unless it is there; the core kind is always registered.
+    /// Creates a namespace if it does not exist. The kind Namespace is always registered.
     pub(crate) fn ensure_namespace(&mut self, name: &str) {
         if self.storage.get("namespaces", name).is_some() {
             return;
@@ -111,12 +112,12 @@ impl State {
             };
             let object = json!({ "metadata": { "name": name } });
             let object = object.as_object().cloned().unwrap_or_default();
-            // A name that is not valid leaves the namespace unmade, and the write that needs it then says so.
+            // With an invalid name no namespace is created, and the write that needs it reports the error.
             let _made = self.create(&write, object);
         }
     }
 
-    /// Stamps and stores an object, or only seals it for a dry run.
+    /// Sets the version of an object and stores it; a dry run does not store it.
     fn put(&mut self, write: &Write<'_>, mut object: Object) -> Arc<Stored> {
         if write.resource.group == CRD_GROUP && write.resource.plural == "customresourcedefinitions" {
             let now = self.clock.stamp();
@@ -195,7 +196,7 @@ impl State {
     }
 }
 
-/// A condition that was already there keeps the time since when it holds.
+/// An existing condition keeps its transition time.
 fn keep_transition_times(status: &mut Value, old: Option<&Value>) {
     let old = old
         .and_then(|old| old.get("conditions"))

@@ -12,21 +12,21 @@ use crate::registry::ResourceId;
 pub(crate) struct Change {
     pub(crate) revision: u64,
     pub(crate) resource: ResourceId,
-    /// The object before, absent for a creation.
+    /// The object before the write; absent for a creation.
     pub(crate) old: Option<Arc<Stored>>,
-    /// The object after. A deletion keeps the last content here, under the revision of the deletion.
+    /// The object after the write. For a deletion, its last content under the revision of the deletion.
     pub(crate) new: Arc<Stored>,
     pub(crate) kind: ChangeKind,
 }
 
-/// What a change did to its key.
+/// The effect of a change on its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     Put,
     Delete,
 }
 
-/// The revision asked for is gone.
+/// The requested revision was compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compacted;
 
@@ -36,7 +36,7 @@ type Table = BTreeMap<Arc<str>, Arc<Stored>>;
 #[derive(Debug)]
 pub(crate) struct Storage {
     revision: u64,
-    /// Reading at or watching after this revision works; before it, the history is gone.
+    /// Reading at or watching after this revision works; older history was compacted.
     compacted: u64,
     history_limit: usize,
     history: VecDeque<Change>,
@@ -66,7 +66,7 @@ impl Storage {
         self.tables.get(resource)?.get(key).cloned()
     }
 
-    /// Resources that hold at least one object.
+    /// Returns the resources that have at least one object.
     pub(crate) fn resources(&self) -> Vec<ResourceId> {
         let mut ids: Vec<_> = self
             .tables
@@ -74,7 +74,7 @@ impl Storage {
             .filter(|(_, table)| !table.is_empty())
             .map(|(id, _)| id.clone())
             .collect();
-        // A stable order keeps what a namespace deletion does reproducible.
+        // A stable order makes the deletion of a namespace reproducible.
         ids.sort();
         ids
     }
@@ -88,7 +88,7 @@ impl Storage {
         first.is_some_and(|(key, _)| key.starts_with(prefix))
     }
 
-    /// Stores an object under the next revision, with which the caller has stamped it.
+    /// Stores an object under the next revision, which the caller has set in the object.
     pub(crate) fn put(&mut self, resource: &ResourceId, object: Stored) -> Arc<Stored> {
         debug_assert_eq!(
             object.revision,
@@ -135,7 +135,8 @@ impl Storage {
         }
     }
 
-    /// The objects of a resource whose keys start with `prefix` and come after `after`, in key order, as of `revision`.
+    /// Returns the objects of a resource whose keys start with `prefix` and come after `after`, in key order,
+    /// as of `revision`.
     pub(crate) fn snapshot(
         &self,
         resource: &str,
@@ -181,7 +182,7 @@ impl Storage {
         Ok(found.into_values().collect())
     }
 
-    /// Changes after `revision` up to and including `ceiling`, oldest first.
+    /// Returns the changes after `revision` up to and including `ceiling`, oldest first.
     pub(crate) fn changes_after(
         &self,
         revision: u64,
@@ -197,12 +198,12 @@ impl Storage {
             .take_while(move |change| change.revision <= ceiling))
     }
 
-    /// How many changes lie after `revision`.
+    /// Returns the number of changes after `revision`.
     pub(crate) fn lag(&self, revision: u64) -> usize {
         self.history.len() - self.history.partition_point(|change| change.revision <= revision)
     }
 
-    /// Forgets the history up to and including `revision`.
+    /// Compacts the history up to and including `revision`.
     pub(crate) fn compact(&mut self, revision: u64) {
         let revision = revision.min(self.revision);
         while self
@@ -215,8 +216,8 @@ impl Storage {
         self.compacted = self.compacted.max(revision);
     }
 
-    /// Goes back to an older revision, as a restore from a backup does: later writes never happened and their
-    /// revisions will be used again.
+    /// Restores an older revision, as from a backup: later writes are undone and their revisions are used
+    /// again.
     pub(crate) fn rewind(&mut self, revision: u64) -> Result<(), Compacted> {
         if revision < self.compacted {
             return Err(Compacted);

@@ -1,4 +1,4 @@
-//! The store against a naive model: a copy of every past state.
+//! Compares the store with a naive model: a copy of every past state.
 
 use super::*;
 use crate::rng::Rng;
@@ -24,7 +24,7 @@ fn state(storage: &Storage, revision: u64) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// Random writes, remembering the whole state after each.
+/// Random writes; the model keeps the complete state after each.
 fn grow(storage: &mut Storage, seed: u64, writes: u64) -> Vec<(u64, Vec<(String, u64)>)> {
     let mut rng = Rng::new(seed);
     let mut model: BTreeMap<String, u64> = BTreeMap::new();

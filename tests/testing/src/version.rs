@@ -1,13 +1,14 @@
-//! How revisions are shown to clients as resourceVersions.
+//! How revisions are formatted as resourceVersions.
 
-/// The look of resourceVersions.
+/// Sets the format of resourceVersions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VersionFormat {
     /// Decimal numbers, as every server backed by etcd prints them. The default.
     #[default]
     Numeric,
-    /// Text that is not a number, as some aggregated API servers print it: equal or not is all one can say.
+    /// Text that is not a number, as some aggregated API servers print it: versions can only be compared for
+    /// equality.
     Opaque,
 }
 
@@ -15,7 +16,7 @@ impl VersionFormat {
     pub(crate) fn print(self, revision: u64) -> String {
         match self {
             Self::Numeric => revision.to_string(),
-            // Reversed digits make sure that comparing the text, or its length, gives no hint of the order.
+            // Reversed digits: neither comparing the text nor its length reveals the order.
             Self::Opaque => format!("v{}x", revision.to_string().chars().rev().collect::<String>()),
         }
     }

@@ -1,4 +1,5 @@
-//! WATCH: a stream that reads the history at its own pace and ends by timeout, closing, or falling too far behind.
+//! WATCH: a stream that reads the history as fast as its client, and ends by timeout, closing, or lagging too
+//! far behind.
 
 mod frame;
 mod start;
@@ -25,27 +26,27 @@ use crate::storage::Change;
 pub use frame::EventType;
 pub(crate) use frame::{Compression, Frame, Framing, gzip};
 
-/// How a watch from a revision that is gone is refused.
+/// How a watch from a compacted revision is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExpiredWatch {
-    /// As an ERROR event in a stream that was answered with 200. The default, and what the watch cache does.
+    /// As an ERROR event in a stream with status 200. The default, and the behaviour of the watch cache.
     #[default]
     InStream,
     /// As an answer with HTTP status 410.
     Response,
 }
 
-/// Bookmarks come this long before the end of a watch, too, as upstream.
+/// A bookmark is also sent this long before the end of a watch, as upstream.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
-/// Changes looked at under one lock.
+/// The number of changes read under one lock.
 const BATCH: usize = 512;
 
-/// A flush is cut after this many bytes, so that one large batch does not become one large chunk.
+/// A flush is split after this many bytes, so that a large batch does not become one large chunk.
 const FLUSH: usize = 64 * 1024;
 
-/// What is watched.
+/// The collection to watch.
 #[derive(Debug)]
 pub(crate) struct WatchRequest {
     pub(crate) resource: Arc<Resource>,
@@ -53,7 +54,7 @@ pub(crate) struct WatchRequest {
     pub(crate) namespace: String,
     pub(crate) options: ListOptions,
     pub(crate) shape: Shape,
-    /// Whether the client takes gzip.
+    /// Whether the client accepts gzip.
     pub(crate) accepts_gzip: bool,
 }
 
@@ -64,19 +65,19 @@ pub(crate) struct Watch {
     request: WatchRequest,
     framing: Framing,
     faults: StreamFaults,
-    /// Everything up to this revision was looked at.
+    /// Everything up to this revision was read.
     cursor: u64,
-    /// Where the watch began.
+    /// The revision at which the watch started.
     start: u64,
     pending: VecDeque<Frame>,
-    /// Pieces of a flush that a fault has broken up.
+    /// Chunks of a flush that a fault has split.
     pieces: VecDeque<Bytes>,
     bytes_sent: usize,
     phase: Phase,
     deadline: Instant,
     next_bookmark: Option<Instant>,
     pulse: Listener,
-    /// Streams of an older generation were told to close.
+    /// Streams of an older generation must close.
     generation: u64,
     _guard: WatcherGuard,
 }
@@ -84,7 +85,7 @@ pub(crate) struct Watch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// What is pending is still sent, and nothing after it.
+    /// Pending events are still sent, and nothing after them.
     Ending,
     /// The connection breaks next.
     Breaking,
@@ -153,7 +154,7 @@ impl Watch {
         self.framing.compression == Compression::GzipMembers
     }
 
-    /// The body. Dropping it ends the watch; nothing runs in the background.
+    /// Returns the body. Dropping it ends the watch; there is no background task.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
         stream::unfold(self, |mut watch| async move {
             let chunk = watch.next().await?;
@@ -161,7 +162,7 @@ impl Watch {
         })
     }
 
-    /// The next chunk: as many events as are ready, unless a fault says otherwise.
+    /// Returns the next chunk: all events that are ready, unless a fault changes that.
     async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         loop {
             if let Some(piece) = self.pieces.pop_front() {
@@ -197,7 +198,7 @@ impl Watch {
         }
     }
 
-    /// Carries out what a fault has in store for the end of the stream.
+    /// Ends the stream as a fault requires.
     async fn end_by(&mut self, ending: Ending) {
         let name = match &ending {
             Ending::Close => Fault::CloseWatch { after: 0 }.name(),
@@ -255,7 +256,7 @@ impl Watch {
         self.send(plain);
     }
 
-    /// Adds a copy of an object's event in another namespace, if a fault says so.
+    /// Adds a copy of an object's event in another namespace, if a fault requires that.
     fn add_foreign(&self, plain: &mut Vec<u8>, frame: Frame) {
         let is_object = !matches!(frame.kind, EventType::Bookmark | EventType::Error);
         let copy = self.faults.plan.foreign(&frame.object).filter(|_| is_object);
@@ -288,7 +289,7 @@ impl Watch {
         }
     }
 
-    /// The newest revision this watch may see.
+    /// Returns the newest revision visible to this watch.
     fn ceiling(&self, state: &State) -> u64 {
         let newest = state.storage.revision();
         match self.faults.plan.stale() {
@@ -328,7 +329,7 @@ impl Watch {
             return Collected::End;
         }
         if served.is_none() {
-            // The last deletions of a removed definition are still told.
+            // The last deletions of a removed definition are still sent.
             self.phase = Phase::Ending;
         }
         // A watch from the future keeps waiting for its revision.
@@ -336,7 +337,7 @@ impl Watch {
         Collected::More
     }
 
-    /// The event a change means to this watch.
+    /// Returns the event of a change for this watch.
     fn frame_of(&self, state: &State, change: &Change) -> Option<Frame> {
         start::frame_of(&self.request, &self.framing, state, change)
     }
@@ -354,7 +355,7 @@ impl Watch {
             () = sleep_until(cut.unwrap_or(self.deadline)), if cut.is_some() => Some(()),
             () = sleep_until(self.deadline) => None,
             () = sleep_until(bookmark.unwrap_or(self.deadline)), if bookmark.is_some() => {
-                // As upstream: a bookmark that says no more than the request did is not sent.
+                // As upstream, a bookmark with the version of the request is not sent.
                 let version = (self.cursor > self.start).then(|| self.shared.state().versions.print(self.cursor));
                 let metadata = version.and_then(|version| progress_bookmark(&self.faults.plan, &version));
                 if let Some(metadata) = metadata {
@@ -374,13 +375,13 @@ enum Collected {
     End,
 }
 
-/// What a client sees when a connection breaks.
+/// The error of a broken connection.
 pub(crate) fn broken() -> BoxError {
     io::Error::new(io::ErrorKind::ConnectionReset, "connection reset by peer").into()
 }
 
 impl Shared {
-    /// Waits while a rule holds something up; returns at once when it is gone.
+    /// Waits while a rule is active; returns immediately when it was removed.
     pub(crate) async fn held_by(&self, id: FaultId) {
         let mut pulse = self.subscribe();
         loop {
@@ -392,7 +393,8 @@ impl Shared {
     }
 }
 
-/// When to send the next bookmark: after the interval, or shortly before the end, whichever is first.
+/// Returns when to send the next bookmark: after the interval, or shortly before the end, whichever is
+/// earlier.
 fn next_bookmark(now: Instant, deadline: Instant, interval: Duration) -> Option<Instant> {
     let last = deadline
         .checked_sub(BOOKMARK_BEFORE_END)

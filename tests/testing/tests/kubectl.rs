@@ -1,6 +1,7 @@
 //! An unmodified kubectl against the embedded server, over HTTP on loopback.
 //!
-//! `KUBECTL` names the program; without it the one on the PATH is taken, and without that the tests say so and pass.
+//! `KUBECTL` is the path of the program. Default: `kubectl` on the PATH. Without kubectl the tests print that
+//! they are skipped, and pass.
 
 #[path = "kubectl/manifests.rs"]
 mod manifests;
@@ -11,7 +12,7 @@ use informer_testing::ApiServer;
 use manifests::{config_map, custom_resource, custom_resource_definition, deployment, pod};
 use program::Kubectl;
 
-/// Runs a script of kubectl calls against a server of its own.
+/// Runs a script of kubectl calls against a new server.
 async fn with_kubectl(script: fn(&Kubectl)) {
     let mut server = ApiServer::start();
     server
@@ -30,7 +31,7 @@ async fn with_kubectl(script: fn(&Kubectl)) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deployment_lives_its_life() {
+async fn a_deployment_is_created_scaled_and_deleted() {
     with_kubectl(|kubectl| {
         kubectl
             .apply(&deployment(2))
@@ -142,7 +143,7 @@ async fn a_pod_is_watched_while_it_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_config_map_keeps_what_others_added() {
+async fn a_config_map_keeps_fields_of_other_managers() {
     with_kubectl(|kubectl| {
         kubectl
             .apply(&config_map("1"))
@@ -173,7 +174,7 @@ async fn a_config_map_keeps_what_others_added() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_custom_resource_is_like_any_other() {
+async fn a_custom_resource_works_like_a_built_in_kind() {
     with_kubectl(|kubectl| {
         let name = "customresourcedefinition.apiextensions.k8s.io/widgets.example.com";
         kubectl

@@ -34,7 +34,7 @@ impl PatchType {
         }
     }
 
-    /// Patches a value by any type but apply.
+    /// Applies a patch of any type except server-side apply.
     pub(super) fn run(self, resource: &Resource, object: &Value, patch: &Value) -> Result<Value, ApiError> {
         Ok(match self {
             Self::Json => patch::json_patch(object, patch)?,
@@ -52,7 +52,7 @@ impl ResourceCall<'_> {
         let manager = self.manager();
         let (code, stored) = match kind {
             PatchType::Apply => {
-                // An apply keeps its own record of owners.
+                // Server-side apply records the field owners itself.
                 let write = self.writing(None)?;
                 self.shared
                     .write(|state| self.apply(state, &write, &manager, &body, part))?
@@ -118,7 +118,7 @@ impl ResourceCall<'_> {
         }
     }
 
-    /// Server-side apply: creates what is not there.
+    /// Server-side apply. Creates the object if it does not exist.
     fn apply(
         &self,
         state: &mut State,

@@ -31,7 +31,7 @@ impl ResourceCall<'_> {
             }
             Verb::Patch => {
                 let kind = PatchType::read(self.call.content_type())?;
-                // A Scale has no lists, so strategic merge and apply come down to a merge.
+                // A Scale has no lists, so strategic merge and apply are plain merges.
                 let kind = if kind == PatchType::Json {
                     kind
                 } else {
@@ -95,7 +95,7 @@ fn scale_of(object: &Object, paths: &ScalePaths) -> Value {
     scale
 }
 
-/// The label selector of a built-in workload, as text.
+/// Returns the label selector of a built-in workload, as text.
 fn match_labels(object: &Object) -> Option<String> {
     let labels = lookup(object, "spec.selector.matchLabels")?.as_object()?;
     let pairs = labels
@@ -104,7 +104,7 @@ fn match_labels(object: &Object) -> Option<String> {
     Some(pairs.collect::<Vec<_>>().join(","))
 }
 
-/// Sets the value at a dotted path, making the objects on the way.
+/// Sets the value at a dotted path, creating the objects in between.
 fn set(object: &mut Object, path: &str, value: Value) {
     let mut steps: Vec<&str> = path.split('.').collect();
     let Some(last) = steps.pop() else { return };

@@ -34,7 +34,7 @@ const ANSWERED_WITH_OBJECT: &[&str] = &[
 ];
 
 impl ResourceCall<'_> {
-    /// Who writes: the parameter, or what the User-Agent says.
+    /// Returns the field manager: the parameter, or the name in the User-Agent.
     pub(super) fn manager(&self) -> String {
         match self.call.target.parameter("fieldManager") {
             Some(manager) if !manager.is_empty() => manager.to_owned(),
@@ -90,7 +90,7 @@ impl ResourceCall<'_> {
         }
         match serde_json::from_slice(self.body_bytes()) {
             Ok(Value::Object(object)) => match object.get("kind") {
-                // Built-in kinds are taken from the path instead.
+                // For built-in kinds the path determines the kind.
                 None if self.resource.origin == Origin::Custom => {
                     let text = String::from_utf8_lossy(self.body_bytes());
                     Err(self.unreadable(&format!("Object 'Kind' is missing in '{text}' ({text})")))

@@ -163,7 +163,7 @@ impl Screen {
         self.state().page.has_footer()
     }
 
-    /// Draws the footer anew, with this status.
+    /// Redraws the footer with this status.
     pub(super) fn footer(&self, status: &str) {
         let mut state = self.state();
         let (time, events) = (state.started.elapsed().as_secs(), state.events.all());

@@ -1,4 +1,4 @@
-//! Tables: what `kubectl get` prints. Every kind has a name and an age, and a phase where it has one.
+//! Tables, as `kubectl get` prints them: name and age for every kind, and the phase if the kind has one.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::object::{Stored, write};
 use crate::registry::Resource;
 
-/// What comes with each row.
+/// The part of the object that is sent with each row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum IncludeObject {
     None,
@@ -108,7 +108,7 @@ fn age(stored: &Stored, now: Timestamp) -> String {
     }
 }
 
-/// A duration as kubectl writes it: two units while the second one matters.
+/// Formats a duration as kubectl does: two units while the second one is significant.
 fn human(seconds: i64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let days = hours / 24;

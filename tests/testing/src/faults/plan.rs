@@ -1,4 +1,4 @@
-//! The faults that strike one request, sorted by where in its life they act.
+//! The faults of one request, by the phase in which they apply.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Plan {
         self.faults.iter().any(|planned| planned.fault == *fault)
     }
 
-    /// How late the answer is.
+    /// Returns the delay of the answer.
     pub(crate) fn delay(&self) -> Duration {
         let delays = self.faults.iter().filter_map(|planned| match planned.fault {
             Fault::Delay(delay) => Some(delay),
@@ -41,12 +41,12 @@ impl Plan {
         delays.sum()
     }
 
-    /// The rule that keeps the request waiting for ever.
+    /// Returns the rule that blocks the request.
     pub(crate) fn hang(&self) -> Option<FaultId> {
         self.find(|planned| (planned.fault == Fault::Hang).then_some(planned.id))
     }
 
-    /// The refusal to answer with.
+    /// Returns the error to answer with.
     pub(crate) fn refusal(&self, request: &Request) -> Option<ApiError> {
         self.find(|planned| match &planned.fault {
             Fault::Status(error) => Some(error.clone()),
@@ -62,7 +62,7 @@ impl Plan {
         })
     }
 
-    /// How far behind the request reads.
+    /// Returns the newest revision that the request sees.
     pub(crate) fn stale(&self) -> Option<(FaultId, u64)> {
         self.find(|planned| match planned.fault {
             Fault::Stale(revision) => Some((planned.id, revision)),
@@ -70,7 +70,7 @@ impl Plan {
         })
     }
 
-    /// After how many bytes the body breaks.
+    /// Returns after how many bytes the body breaks.
     pub(crate) fn cut_bytes(&self) -> Option<usize> {
         self.find(|planned| match planned.fault {
             Fault::Cut(Cut::Bytes(bytes)) => Some(bytes),
@@ -78,7 +78,7 @@ impl Plan {
         })
     }
 
-    /// After how many bytes a list ends without a sign of an error.
+    /// Returns after how many bytes a list ends without an error.
     pub(crate) fn truncate_bytes(&self) -> Option<usize> {
         self.find(|planned| match planned.fault {
             Fault::TruncateList { bytes } => Some(bytes),
@@ -92,7 +92,7 @@ impl Plan {
         items.extend(copies);
     }
 
-    /// A copy of an object in another namespace, if one is to be sent.
+    /// Returns a copy of an object in another namespace, if one must be sent.
     pub(crate) fn foreign(&self, object: &[u8]) -> Option<Vec<u8>> {
         let namespace = self.find(|planned| match &planned.fault {
             Fault::Foreign { namespace } => Some(namespace.clone()),
@@ -107,7 +107,7 @@ impl Plan {
         Some(value.to_string().into_bytes())
     }
 
-    /// Spoils the items of a list.
+    /// Corrupts the items of a list.
     pub(crate) fn garble_items(&self, items: &mut [Vec<u8>]) {
         for planned in &self.faults {
             if let Fault::GarbleItem { index, garble } = planned.fault
@@ -118,7 +118,7 @@ impl Plan {
         }
     }
 
-    /// How far the initial events of a watch lie in the past.
+    /// Returns by how many revisions the initial events of a watch are old.
     pub(crate) fn changes_before_end(&self) -> Option<u64> {
         self.find(|planned| match planned.fault {
             Fault::ChangesBeforeEnd { revisions } => Some(revisions),
@@ -126,7 +126,7 @@ impl Plan {
         })
     }
 
-    /// The seed of the order of initial events.
+    /// Returns the seed of the order of initial events.
     pub(crate) fn shuffle(&self) -> Option<u64> {
         self.find(|planned| match planned.fault {
             Fault::ShuffleInitial { seed } => Some(seed),
@@ -145,7 +145,7 @@ impl Plan {
         }
     }
 
-    /// How many revisions of older states a watch begins with.
+    /// Returns with how many older revisions a watch starts.
     pub(crate) fn repeat_events(&self) -> Option<u64> {
         self.find(|planned| match planned.fault {
             Fault::RepeatEvents { revisions } => Some(revisions),
@@ -154,7 +154,7 @@ impl Plan {
     }
 }
 
-/// What happens to a stream once enough events were sent.
+/// How a stream continues after enough events were sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
     Close,
@@ -163,7 +163,7 @@ pub(crate) enum Ending {
     Error(ApiError),
 }
 
-/// How the next event leaves.
+/// How the next event is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passage {
     Whole,
@@ -172,22 +172,22 @@ pub(crate) enum Passage {
     Torn(Cut),
 }
 
-/// The faults of one open watch, and what they have counted.
+/// The faults of one open watch, and their counters.
 #[derive(Debug)]
 pub(crate) struct StreamFaults {
     pub(crate) plan: Plan,
     opened: Instant,
     sent: usize,
-    /// Events about objects, lost ones included.
+    /// Events of objects, including dropped ones.
     objects: usize,
     /// ADDED, MODIFIED and DELETED events.
     by_type: [usize; 3],
-    /// The names of what has struck since they were last taken.
+    /// The names of the faults applied since they were last taken.
     pub(crate) struck: Vec<String>,
 }
 
 impl StreamFaults {
-    /// What ends the stream now, if anything.
+    /// Returns how the stream ends now, if it does.
     pub(crate) fn due(&self) -> Option<Ending> {
         let sent = self.sent;
         self.plan.find(|planned| match &planned.fault {
@@ -200,7 +200,7 @@ impl StreamFaults {
         })
     }
 
-    /// When the connection breaks, if the clock decides.
+    /// Returns when the connection breaks, for faults that depend on time.
     pub(crate) fn breaks_at(&self) -> Option<Instant> {
         self.plan.find(|planned| match planned.fault {
             Fault::Cut(Cut::After(time)) => self.opened.checked_add(time),
@@ -208,7 +208,7 @@ impl StreamFaults {
         })
     }
 
-    /// Decides about the next event, and spoils it where a fault says so.
+    /// Decides how the next event is sent, and corrupts it if a fault requires that.
     pub(crate) fn pass(&mut self, frame: &mut Frame) -> Passage {
         let torn = self.plan.find(|planned| match planned.fault {
             Fault::Cut(cut @ (Cut::MidObject(after) | Cut::MidCharacter(after) | Cut::MidMember(after))) => {
@@ -252,12 +252,12 @@ impl StreamFaults {
     }
 }
 
-/// The object, spoiled.
+/// Returns the corrupted object.
 fn garbled(object: &[u8], garble: Garble) -> Vec<u8> {
     let mut value: Value = serde_json::from_slice(object).unwrap_or_default();
     match garble {
         Garble::Content => {
-            // Labels that are not an object break every type, while the key stays where it was.
+            // Labels that are not an object make every type undecodable and leave the key readable.
             if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.insert("labels".into(), "garbled".into());
             }
@@ -283,7 +283,7 @@ fn forbidden(request: &Request) -> ApiError {
     ApiError::forbidden(resource, group, request.name.as_deref().unwrap_or_default(), &why)
 }
 
-/// The metadata of the bookmark that ends the initial events, as the faults leave it; `None` if it is left out.
+/// Returns the metadata of the bookmark that ends the initial events; `None` if a fault omits it.
 pub(crate) fn end_bookmark(plan: &Plan, version: &str) -> Option<Value> {
     if plan.has(&Fault::OmitEndBookmark) {
         return None;
@@ -306,7 +306,7 @@ pub(crate) fn end_bookmark(plan: &Plan, version: &str) -> Option<Value> {
     Some(metadata.into())
 }
 
-/// The metadata of an ordinary bookmark; `None` if it is left out.
+/// Returns the metadata of an ordinary bookmark; `None` if a fault omits it.
 pub(crate) fn progress_bookmark(plan: &Plan, version: &str) -> Option<Value> {
     if plan.has(&Fault::OmitProgressBookmarks) {
         return None;

@@ -1,4 +1,4 @@
-//! Faults drawn at random from a seed.
+//! Random faults from a seed.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::rng::Rng;
 
 /// How likely each fault is, per request, from 0 (never, the default) to 1.
 ///
-/// Only faults that a correct client survives are drawn: nothing here loses events or lies about content. Writes are struck
-/// by those faults that can strike them; what a test writes directly is not.
+/// Only faults that a correct client survives are included: none loses events or corrupts content. Faults
+/// that apply to writes also affect writes of clients, but not direct writes of the test.
 ///
 /// ```
 /// use informer_testing::{ApiServer, Profile};
@@ -40,31 +40,31 @@ pub struct Profile {
     pub close: f64,
     /// A watch gets an ERROR event, 410 or 500, after up to ten events.
     pub error_event: f64,
-    /// A watch stops sending without closing. It needs a client with a deadline, or an end by
+    /// A watch stops sending without closing. The client needs a timeout, or the test calls
     /// [`Faults::calm`](super::Faults::calm).
     pub half_open: f64,
-    /// The request is never answered; the same holds.
+    /// The request is never answered. The client needs a timeout, as for `half_open`.
     pub hang: f64,
-    /// Initial events in another order.
+    /// Initial events arrive in random order.
     pub shuffle: f64,
-    /// Initial events twice.
+    /// Initial events arrive twice.
     pub duplicate: f64,
-    /// Changes before the end bookmark.
+    /// Changes arrive before the end bookmark.
     pub changes_before_end: f64,
-    /// The end bookmark never comes.
+    /// The end bookmark is never sent.
     pub omit_end_bookmark: f64,
-    /// No bookmarks for progress.
+    /// Progress bookmarks are not sent.
     pub omit_bookmarks: f64,
-    /// Empty gzip members.
+    /// Empty gzip members are sent.
     pub empty_members: f64,
-    /// Bodies in small pieces.
+    /// Bodies are sent in small chunks.
     pub fragment: f64,
     /// A continue token expires.
     pub expire_token: f64,
 }
 
 impl Profile {
-    /// A bad day: every fault that passes by itself, each once in ten to thirty requests.
+    /// Mild faults: every fault that ends by itself, each once in ten to thirty requests.
     pub fn mild() -> Self {
         Self {
             refuse: 0.04,
@@ -89,7 +89,7 @@ impl Profile {
         }
     }
 
-    /// A very bad day: everything, more often, including what only a deadline of the client ends.
+    /// Severe faults: all of them, more often, including those that only a timeout of the client ends.
     pub fn harsh() -> Self {
         Self {
             refuse: 0.1,
@@ -115,12 +115,12 @@ impl Profile {
     }
 }
 
-/// A profile at work.
+/// A profile in use, with its request counters.
 #[derive(Debug)]
 pub(super) struct Random {
     seed: u64,
     profile: Profile,
-    /// Requests so far, by what they are about.
+    /// The number of requests so far, by verb, resource and namespace.
     counts: HashMap<String, u64>,
 }
 
@@ -133,7 +133,7 @@ impl Random {
         }
     }
 
-    /// What strikes this request. The draws are made in a fixed order from a generator of this request's own.
+    /// Returns the faults of this request, drawn in a fixed order from a generator seeded for this request.
     pub(super) fn draw(&mut self, request: &Request) -> Vec<Fault> {
         let Some(resource) = &request.resource else {
             return Vec::new();
@@ -225,7 +225,7 @@ fn cut(rng: &mut Rng, verb: Verb) -> Cut {
     }
 }
 
-/// A stable hash, so that seeds mean the same in every build.
+/// A stable hash, so that a seed has the same effect in every build.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)

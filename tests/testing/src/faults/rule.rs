@@ -1,4 +1,4 @@
-//! Which requests a fault strikes, and how often.
+//! Which requests a fault applies to, and how often.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use crate::request::Verb;
 
 type Predicate = Arc<dyn Fn(&Request) -> bool + Send + Sync>;
 
-/// A fault and the requests it strikes.
+/// A fault and the requests it applies to.
 ///
-/// Without further words it strikes every request it can strike, until it is removed.
+/// By default it applies to every matching request until it is removed.
 ///
 /// ```
 /// use informer_testing::{ApiServer, Fault, Rule, Verb};
@@ -35,7 +35,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule for every request that the fault can strike.
+    /// Creates a rule for every request that the fault can apply to.
     pub fn new(fault: Fault) -> Self {
         Self {
             fault,
@@ -48,42 +48,42 @@ impl Rule {
         }
     }
 
-    /// Only requests with this verb.
+    /// Restricts the rule to requests with this verb.
     pub fn on(mut self, verb: Verb) -> Self {
         self.verb = Some(verb);
         self
     }
 
-    /// Only requests about this resource, by its plural name.
+    /// Restricts the rule to requests for this resource, by its plural name.
     pub fn resource(mut self, plural: impl Into<String>) -> Self {
         self.resource = Some(plural.into());
         self
     }
 
-    /// Only requests in this namespace.
+    /// Restricts the rule to requests in this namespace.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Only requests that pass; the function must not call the server.
+    /// Restricts the rule to requests for which the function returns true; it must not call the server.
     pub fn when(mut self, predicate: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
         self.predicate = Some(Arc::new(predicate));
         self
     }
 
-    /// Only the first request.
+    /// Restricts the rule to the first request.
     pub fn once(self) -> Self {
         self.times(1)
     }
 
-    /// Only the first `count` requests.
+    /// Restricts the rule to the first `count` requests.
     pub fn times(mut self, count: u64) -> Self {
         self.remaining = Some(count);
         self
     }
 
-    /// Leaves the first `count` requests alone.
+    /// Skips the first `count` requests.
     pub fn after(mut self, count: u64) -> Self {
         self.skip = count;
         self
@@ -119,7 +119,7 @@ impl fmt::Debug for Rule {
 }
 
 impl Fault {
-    /// Whether the fault means anything to a request.
+    /// Whether the fault can apply to a request.
     fn strikes(&self, request: &Request) -> bool {
         match self {
             Self::Status(_) | Self::Forbidden | Self::Refuse | Self::Hang | Self::Delay(_) => {

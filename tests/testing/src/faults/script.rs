@@ -1,4 +1,4 @@
-//! The rules in force.
+//! The active rules.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use super::{Plan, Planned, Profile, Rule};
 use crate::log::Request;
 use crate::shared::Shared;
 
-/// Names a rule, to remove it or count its hits.
+/// Identifies a rule, to remove it or to count its hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaultId(u64);
 
-/// The fault script of a server, from [`ApiServer::faults`](crate::ApiServer::faults). Cheap to clone.
+/// The fault rules of a server, from [`ApiServer::faults`](crate::ApiServer::faults). Cheap to clone.
 ///
-/// Rules are tried in the order in which they were added, and all that match strike together; of several refusals the first
-/// one is the answer.
+/// Rules are evaluated in the order in which they were added, and all matching rules apply; of several errors
+/// the first one is sent.
 #[derive(Clone, Debug)]
 pub struct Faults {
     shared: Arc<Shared>,
@@ -26,18 +26,19 @@ impl Faults {
         Self { shared }
     }
 
-    /// Puts a rule in force for requests from now on.
+    /// Adds a rule for later requests.
     pub fn add(&self, rule: impl Into<Rule>) -> FaultId {
         self.shared.script().add(rule.into())
     }
 
-    /// Ends a rule. What it keeps waiting goes on: hanging requests and half-open watches break, stale watches catch up.
+    /// Removes a rule. Requests that it blocks continue: hanging requests and half-open watches break, stale
+    /// watches catch up.
     pub fn remove(&self, id: FaultId) {
         self.shared.script().rules.remove(&id);
         self.shared.wake();
     }
 
-    /// Ends all rules and the random faults.
+    /// Removes all rules and stops the random faults.
     pub fn clear(&self) {
         {
             let mut script = self.shared.script();
@@ -47,35 +48,36 @@ impl Faults {
         self.shared.wake();
     }
 
-    /// How many requests a rule has struck; zero after it was removed.
+    /// Returns the number of requests a rule was applied to; zero after it was removed.
     pub fn hits(&self, id: FaultId) -> u64 {
         self.shared.script().rules.get(&id).map_or(0, |entry| entry.hits)
     }
 
-    /// How often each fault has struck since the server started, by [name](super::Fault::name): when the request arrived, or, for
-    /// faults that wait for events, when enough of them were sent.
+    /// Returns how often each fault was applied since the server started, by [name](super::Fault::name): when
+    /// the request arrived, or, for faults that wait for events, when enough of them were sent.
     pub fn struck(&self) -> BTreeMap<String, u64> {
         self.shared.script().struck.clone()
     }
 
-    /// Injects faults at random, in addition to the rules, until [`calm`](Self::calm) or [`clear`](Self::clear).
+    /// Injects faults at random, in addition to the rules, until [`calm`](Self::calm) or
+    /// [`clear`](Self::clear).
     ///
-    /// What strikes the n-th request with one verb about one resource in one namespace depends on the seed and on nothing
-    /// else: neither on the clock nor on how requests of different kinds interleave.
+    /// The faults of the n-th request with one verb for one resource in one namespace depend on the seed
+    /// only, not on the clock or on the order of requests of different kinds.
     pub fn random(&self, seed: u64, profile: Profile) {
         let mut script = self.shared.script();
         let id = script.next_id();
         script.random = Some((id, Random::new(seed, profile)));
     }
 
-    /// Ends the random faults.
+    /// Stops the random faults.
     pub fn calm(&self) {
         self.shared.script().random = None;
         self.shared.wake();
     }
 }
 
-/// The rules behind the lock.
+/// The rules, protected by a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     next: u64,
@@ -102,12 +104,12 @@ impl Script {
         id
     }
 
-    /// Whether a rule, though perhaps used up, has not been removed.
+    /// Whether a rule was not removed; it may be used up.
     pub(crate) fn holds(&self, id: FaultId) -> bool {
         self.rules.contains_key(&id) || self.random.as_ref().is_some_and(|(random, _)| *random == id)
     }
 
-    /// What strikes this request.
+    /// Returns the faults of this request.
     pub(crate) fn plan(&mut self, request: &Request) -> Plan {
         let mut faults = Vec::new();
         for (id, entry) in &mut self.rules {
@@ -135,7 +137,7 @@ impl Script {
         Plan { faults }
     }
 
-    /// Counts faults that have struck in an open watch.
+    /// Counts faults that were applied in an open watch.
     pub(crate) fn count(&mut self, names: impl IntoIterator<Item = String>) {
         for name in names {
             *self.struck.entry(name).or_default() += 1;

@@ -1,4 +1,5 @@
-//! Server-side apply: a manager says all it wants about an object, and the server keeps track of who said what.
+//! Server-side apply: a manager sends all fields it wants to set, and the server tracks which manager owns
+//! which field.
 //!
 //! Follows `sigs.k8s.io/structured-merge-diff/merge` and the managers around it in
 //! `k8s.io/apimachinery/pkg/util/managedfields`.
@@ -13,33 +14,34 @@ use crate::schema::{Rules, Schema};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What an apply needs to know beside the object and the configuration.
+/// The parameters of an apply, besides the object and the configuration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Apply<'a> {
     /// The kind of the endpoint.
     pub(crate) kind: &'a str,
-    /// Who applies; `fieldManager` is required for an apply.
+    /// The manager that applies; `fieldManager` is required for an apply.
     pub(crate) write: Write<'a>,
-    /// What to do about fields of other managers.
+    /// How to treat fields of other managers.
     pub(crate) on_conflict: OnConflict,
 }
 
-/// What an apply does when it would change fields that other managers own.
+/// How an apply treats fields that other managers own and that it would change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnConflict {
-    /// Refuses, and names the fields and their managers.
+    /// Returns an error with the fields and their managers.
     #[default]
     Refuse,
-    /// Takes the fields (`force=true`).
+    /// Takes over the fields (`force=true`).
     Force,
 }
 
 /// Applies a configuration and returns the object to store, with its `managedFields`.
 ///
-/// Without a live object the result is the object to create; a live object may leave out `apiVersion` and `kind`. Fields that this manager applied before and leaves out now
-/// are removed, unless somebody else owns them. If the result equals the live object the apply changed nothing, and
-/// there is nothing to write. `kubectl apply --server-side` on an object that client-side apply made takes its fields
-/// over from the last-applied annotation, as on a real server.
+/// Without a live object the result is the object to create; a live object may leave out `apiVersion` and
+/// `kind`. Fields that this manager applied before and leaves out now are removed, unless another manager
+/// owns them. If the result equals the live object, the apply changed nothing and nothing must be written.
+/// `kubectl apply --server-side` on an object that client-side apply created takes over its fields from the
+/// last-applied annotation, as on a real server.
 pub(crate) fn apply(
     schema: &Schema,
     live: Option<&Value>,
@@ -139,7 +141,7 @@ fn describe_type(config: &Value) -> String {
     )
 }
 
-/// Leaves out what the endpoint does not write; upstream calls these reset fields.
+/// Removes the fields that the endpoint does not write; upstream calls them reset fields.
 fn restrict(config: &Value, part: Part) -> Value {
     let mut config = config.clone();
     let Some(fields) = config.as_object_mut() else {
@@ -263,7 +265,7 @@ impl Attempt<'_> {
         Ok((object, managers))
     }
 
-    /// Removes what this manager applied last time and nobody, itself included, owns now.
+    /// Removes the fields that this manager applied last time and no manager owns now.
     fn prune(&self, merged: Value, managers: &Managers, last: &FieldSet) -> Result<Value, Failure> {
         let declared = |fields: &FieldSet| fields.with_declared_fields(self.rules);
         let fields = |value: &Value| fields_of(value, self.rules).map(|fields| declared(&fields));
@@ -279,7 +281,7 @@ impl Attempt<'_> {
             .map_err(Failure::Malformed)?
             .union(&declared(&owned));
         let pruned = without(&all.difference(&kept));
-        // What fell out although this manager had not applied it comes back: only its own fields may go.
+        // Restore fields that were removed but not applied by this manager: it may remove only its fields.
         let kept = fields(&pruned).map_err(Failure::Malformed)?;
         Ok(without(&all.difference(&kept).intersection(&last)))
     }
@@ -299,7 +301,7 @@ fn conflicts(managers: &Managers, applier: &ManagerId, comparison: &Comparison) 
         .collect()
 }
 
-/// The fields that client-side apply set and nobody changed since.
+/// Returns the fields that client-side apply set and that were not changed since.
 fn last_applied_fields(live: &Value, api_version: &str, rules: Rules<'_>) -> Option<FieldSet> {
     let text = live
         .get("metadata")?
@@ -324,7 +326,7 @@ fn last_applied_fields(live: &Value, api_version: &str, rules: Rules<'_>) -> Opt
     )
 }
 
-/// Keeps the annotation of client-side apply true, where it is there.
+/// Updates the annotation of client-side apply, if the object has one.
 fn refresh_last_applied(object: &mut Value, config: &Value) {
     let annotations = object
         .get_mut("metadata")

@@ -1,8 +1,8 @@
-//! Server-side apply as stories. Objects, owners and messages are those of kube-apiserver 1.37.1.
+//! Server-side apply as sequences of writes. Objects, owners and messages are those of kube-apiserver 1.37.1.
 
 use serde_json::{Value, json};
 
-use super::super::story::Story;
+use super::super::scenario::Scenario;
 use super::{OnConflict, Part, PatchError};
 
 fn config_map(data: Value) -> Value {
@@ -19,7 +19,7 @@ fn container(image: &str) -> Value {
 
 #[test]
 fn fields_go_when_the_last_owner_stops_applying_them() {
-    Story::of("v1", "ConfigMap")
+    Scenario::of("v1", "ConfigMap")
         .apply("one", config_map(json!({"a": "1", "b": "1"})))
         .owners(&["one: .data.a .data.b"])
         .apply("two", config_map(json!({"a": "1", "c": "1"})))
@@ -39,7 +39,7 @@ fn fields_go_when_the_last_owner_stops_applying_them() {
 
 #[test]
 fn what_others_wrote_stays() {
-    Story::of("v1", "ConfigMap")
+    Scenario::of("v1", "ConfigMap")
         .apply("one", config_map(json!({"a": "1", "b": "1"})))
         .patch("editor", Part::Whole, json!({"data": {"a": "2", "z": "9"}}))
         .owners(&["one: .data.b", "editor*: .data.a .data.z"])
@@ -53,22 +53,22 @@ fn what_others_wrote_stays() {
 
 #[test]
 fn an_apply_that_changes_nothing_leaves_the_object_as_it_is() {
-    let mut story = Story::of("v1", "ConfigMap");
-    story.apply("one", config_map(json!({"a": "1"})));
-    let before = story.object.clone();
-    story.apply("one", config_map(json!({"a": "1"})));
-    assert_eq!(story.object, before);
+    let mut scenario = Scenario::of("v1", "ConfigMap");
+    scenario.apply("one", config_map(json!({"a": "1"})));
+    let before = scenario.object.clone();
+    scenario.apply("one", config_map(json!({"a": "1"})));
+    assert_eq!(scenario.object, before);
 }
 
 #[test]
 fn one_conflict_names_its_manager_and_field() {
-    let mut story = Story::of("apps/v1", "Deployment");
-    story.create(
+    let mut scenario = Scenario::of("apps/v1", "Deployment");
+    scenario.create(
         "kubectl-client-side-apply",
         json!({"metadata": {"name": "d"}, "spec": {"replicas": 1}}),
     );
     let config = json!({"metadata": {"name": "d"}, "spec": {"replicas": 9}});
-    let error = story.refused("one", config.clone());
+    let error = scenario.refused("one", config.clone());
     assert_eq!(
         error.to_status(),
         json!({
@@ -87,7 +87,7 @@ fn one_conflict_names_its_manager_and_field() {
             "code": 409,
         })
     );
-    story
+    scenario
         .force("one", config)
         .has("/spec/replicas", json!(9))
         .owners(&["one: .spec.replicas"]);
@@ -95,27 +95,27 @@ fn one_conflict_names_its_manager_and_field() {
 
 #[test]
 fn several_conflicts_are_listed_by_manager() {
-    let mut story = Story::of("v1", "ConfigMap");
-    story
+    let mut scenario = Scenario::of("v1", "ConfigMap");
+    scenario
         .apply("one", config_map(json!({"a": "1", "b": "1"})))
         .apply("two", config_map(json!({"c": "1"})));
     let config = config_map(json!({"a": "2", "b": "2", "c": "2"}));
     assert_eq!(
-        story.refused("three", config.clone()).to_string(),
+        scenario.refused("three", config.clone()).to_string(),
         "Apply failed with 3 conflicts: conflicts with \"one\":\n- .data.a\n- .data.b\n\
          conflicts with \"two\":\n- .data.c"
     );
-    story
+    scenario
         .force("three", config)
         .owners(&["three: .data.a .data.b .data.c"]);
 }
 
 #[test]
 fn items_of_built_in_lists_are_applied_by_their_keys() {
-    let mut story = Story::of("apps/v1", "Deployment");
-    story.create("creator", container("nginx:1"));
+    let mut scenario = Scenario::of("apps/v1", "Deployment");
+    scenario.create("creator", container("nginx:1"));
     assert_eq!(
-        story.refused("one", container("z")).to_string(),
+        scenario.refused("one", container("z")).to_string(),
         "Apply failed with 1 conflict: conflict with \"creator\" using apps/v1: \
          .spec.template.spec.containers[name=\"main\"].image"
     );
@@ -126,7 +126,7 @@ fn items_of_built_in_lists_are_applied_by_their_keys() {
         ]}}}})
     };
     let containers = "/spec/template/spec/containers";
-    story
+    scenario
         .apply("one", port(json!("TCP")))
         .has(&format!("{containers}/1/name"), json!("side"))
         .apply("one", port(json!("UDP")))
@@ -141,7 +141,7 @@ fn items_of_built_in_lists_are_applied_by_their_keys() {
 #[test]
 fn finalizers_are_a_set_and_labels_a_map() {
     let with = |labels: Value, finalizers: Value| json!({"metadata": {"name": "c", "labels": labels, "finalizers": finalizers}});
-    Story::of("v1", "ConfigMap")
+    Scenario::of("v1", "ConfigMap")
         .apply("one", with(json!({"x": "1"}), json!(["x/a"])))
         .owners(&["one: .metadata.finalizers[=\"x/a\"] .metadata.labels.x"])
         .apply("two", with(json!({"z": "1"}), json!(["x/b"])))
@@ -162,8 +162,8 @@ fn lists_of_custom_kinds_follow_their_schema() {
         "entries": {"f": {"x": "2"}},
     });
     let third = json!({"plain": ["a", "b"], "whole": {"b": "2"}, "free": {"deep": {"more": 1}}});
-    let mut story = Story::of_widget();
-    story
+    let mut scenario = Scenario::of_widget();
+    scenario
         .apply("one", widget(first))
         .owners(&[
             "one: .spec.entries.e .spec.entries.e.x .spec.free.deep .spec.free.deep.er .spec.free.n \
@@ -178,10 +178,10 @@ fn lists_of_custom_kinds_follow_their_schema() {
             json!([{"id": "1", "weight": 1}, {"id": "2", "weight": 5}, {"id": "3", "inner": {"a": "1"}}]),
         );
     assert_eq!(
-        story.refused("two", widget(third.clone())).to_string(),
+        scenario.refused("two", widget(third.clone())).to_string(),
         "Apply failed with 2 conflicts: conflicts with \"one\":\n- .spec.plain\n- .spec.whole"
     );
-    story
+    scenario
         .force("two", widget(third))
         .has("/spec/whole", json!({"b": "2"}))
         .has("/spec/parts", json!([{"id": "1", "weight": 1}, {"id": "2"}]))
@@ -208,12 +208,12 @@ fn lists_of_custom_kinds_follow_their_schema() {
 #[test]
 fn an_endpoint_applies_only_its_own_part() {
     let config = json!({"metadata": {"name": "w", "labels": {"no": "1"}}, "spec": {"size": 9}, "status": {"count": 2}});
-    let mut story = Story::of_widget();
-    story.apply("one", config.clone()).has("/status", Value::Null);
-    story
+    let mut scenario = Scenario::of_widget();
+    scenario.apply("one", config.clone()).has("/status", Value::Null);
+    scenario
         .try_apply("ctl", Part::Status, OnConflict::Refuse, config)
-        .expect("nobody objects");
-    story
+        .expect("no conflict");
+    scenario
         .has("/status", json!({"count": 2}))
         .owners(&["one: .metadata.labels.no .spec.size", "ctl/status: .status.count"]);
 }
@@ -221,8 +221,8 @@ fn an_endpoint_applies_only_its_own_part() {
 #[test]
 fn configurations_that_cannot_be_applied_are_refused() {
     let check = |config: Value, expected: PatchError| {
-        let mut story = Story::of_widget();
-        assert_eq!(story.refused("one", config), expected);
+        let mut scenario = Scenario::of_widget();
+        assert_eq!(scenario.refused("one", config), expected);
     };
     let prefix = "failed to create typed patch object (/w; example.com/v1, Kind=Widget)";
     check(
@@ -281,24 +281,25 @@ fn kubectl_takes_over_what_client_side_apply_set() {
     });
     let annotations = json!({"kubectl.kubernetes.io/last-applied-configuration": last.to_string()});
     let live = json!({"metadata": {"name": "c", "annotations": annotations}, "data": {"a": "1", "b": "1"}});
-    let mut story = Story::of("v1", "ConfigMap");
-    story.create("kubectl-client-side-apply", live);
+    let mut scenario = Scenario::of("v1", "ConfigMap");
+    scenario.create("kubectl-client-side-apply", live);
     let config = config_map(json!({"a": "2", "b": "1"}));
     assert!(matches!(
-        story.refused("other", config.clone()),
+        scenario.refused("other", config.clone()),
         PatchError::Conflict { .. }
     ));
-    story.apply("kubectl", config).has("/data/a", json!("2"));
-    let annotation = story
+    scenario.apply("kubectl", config).has("/data/a", json!("2"));
+    let annotation = scenario
         .object
         .as_ref()
         .and_then(|object| object.pointer(ANNOTATION))
         .and_then(Value::as_str);
-    let annotation: Value = serde_json::from_str(annotation.expect("it is still there")).expect("it is JSON");
+    let annotation: Value =
+        serde_json::from_str(annotation.expect("the annotation still exists")).expect("it is JSON");
     assert_eq!(annotation["data"], json!({"a": "2", "b": "1"}));
-    story.patch("editor", Part::Whole, json!({"data": {"b": "7"}}));
+    scenario.patch("editor", Part::Whole, json!({"data": {"b": "7"}}));
     assert_eq!(
-        story
+        scenario
             .refused("kubectl", config_map(json!({"b": "8"})))
             .to_string(),
         "Apply failed with 1 conflict: conflict with \"editor\" using v1: .data.b"

@@ -1,40 +1,40 @@
-//! Why a patch was refused, with the status the API server answers.
+//! Errors of patches, with the status that the API server returns.
 
 use serde_json::{Value, json};
 use thiserror::Error;
 
 /// Why a patch was refused.
 ///
-/// `Display` is the message of the API server; [`PatchError::to_status`] is its whole answer.
+/// `Display` is the message of the API server; [`PatchError::to_status`] is its complete answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(crate) enum PatchError {
-    /// 400: the patch is not a patch.
+    /// 400: the patch is malformed.
     #[error("{0}")]
     BadRequest(String),
     /// 413: the patch has more operations than are allowed.
     #[error("{0}")]
     TooLarge(String),
-    /// 415: patches of this type do not exist for this kind.
+    /// 415: the kind does not support patches of this type.
     #[error("{0}")]
     UnsupportedMediaType(String),
-    /// 422: the patch does not fit the object, a failed `test` included.
+    /// 422: the patch cannot be applied to the object, including a failed `test`.
     #[error("{0}")]
     Unprocessable(String),
     /// 409: other managers own fields that an apply without force would change.
     #[error("{message}")]
     Conflict {
-        /// All conflicts, for people to read.
+        /// All conflicts as text.
         message: String,
         /// One entry for each field and manager.
         causes: Vec<ConflictCause>,
     },
-    /// 500: what the API server has no better answer for, such as a list item without its merge key.
+    /// 500: errors without a specific code in the API server, such as a list item without its merge key.
     #[error("{0}")]
     Internal(String),
 }
 
-/// One field that an apply would have taken from another manager.
+/// One field that an apply would have taken over from another manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConflictCause {
     /// Who owns the field: `conflict with "kubectl-edit" using apps/v1`.
@@ -44,7 +44,7 @@ pub(crate) struct ConflictCause {
 }
 
 impl PatchError {
-    /// The HTTP status code.
+    /// Returns the HTTP status code.
     pub(crate) fn code(&self) -> u16 {
         match self {
             PatchError::BadRequest(_) => 400,
@@ -68,7 +68,7 @@ impl PatchError {
         }
     }
 
-    /// The `v1.Status` to answer with.
+    /// Returns the `v1.Status` of the answer.
     pub(crate) fn to_status(&self) -> Value {
         let mut status = json!({
             "kind": "Status",

@@ -1,6 +1,7 @@
 //! Sets of field paths, and their JSON form in `metadata.managedFields` (`fieldsV1`).
 //!
-//! Follows `sigs.k8s.io/structured-merge-diff/fieldpath`, whose order of elements decides the order of conflicts.
+//! Follows `sigs.k8s.io/structured-merge-diff/fieldpath`, whose order of elements decides the order of
+//! conflicts.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +82,7 @@ impl fmt::Display for Element {
     }
 }
 
-/// A value that identifies an item of a list, ordered as upstream orders values: numbers, strings, booleans, the rest.
+/// A value that identifies an item of a list, in upstream's order: numbers, strings, booleans, others.
 #[derive(Clone, Debug)]
 pub(crate) struct Scalar(pub(crate) Value);
 
@@ -132,7 +133,7 @@ impl PartialEq for Scalar {
 
 impl Eq for Scalar {}
 
-/// A set of paths. A path in the set says nothing about the paths below or above it.
+/// A set of paths. A path in the set does not imply the paths below or above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet {
     members: BTreeSet<Element>,
@@ -220,8 +221,8 @@ impl FieldSet {
         }
     }
 
-    /// The set with every declared field in it that has paths below: owning `a.b.c` then means owning `a` too, if
-    /// `a` is a field of a struct, but not if it is an entry of a map.
+    /// Returns the set plus every declared field that has paths below it: an owner of `a.b.c` then owns `a`
+    /// too if `a` is a field of a struct, but not if it is an entry of a map.
     pub(crate) fn with_declared_fields(&self, rules: Rules<'_>) -> FieldSet {
         let mut set = FieldSet {
             members: self.members.clone(),
@@ -243,7 +244,7 @@ impl FieldSet {
         set
     }
 
-    /// All paths, parents before what is below them.
+    /// Returns all paths, parents before children.
     pub(crate) fn paths(&self) -> Vec<Vec<Element>> {
         let mut paths: Vec<Vec<Element>> = self.members.iter().map(|element| vec![element.clone()]).collect();
         for (element, below) in &self.children {
@@ -255,7 +256,7 @@ impl FieldSet {
         paths
     }
 
-    /// The `fieldsV1` form.
+    /// Returns the `fieldsV1` form.
     pub(crate) fn encode(&self) -> Value {
         let mut fields: Map<String, Value> = self
             .members
@@ -272,7 +273,8 @@ impl FieldSet {
         Value::Object(fields)
     }
 
-    /// Reads the `fieldsV1` form; `None` if it is not one. Elements of an unknown type are left out, as upstream does.
+    /// Reads the `fieldsV1` form; `None` if it is not one. Elements of an unknown type are skipped, as
+    /// upstream does.
     pub(crate) fn decode(fields: &Value) -> Option<FieldSet> {
         let mut set = FieldSet::default();
         for (text, below) in fields.as_object()? {

@@ -10,8 +10,8 @@ const MAX_JSON_PATCH_OPERATIONS: usize = 10_000;
 
 /// Applies a JSON patch (RFC 6902). A `test` that fails refuses the whole patch with 422.
 ///
-/// As on a real server, `test` for null also holds where nothing is, and `replace` may add a field to an object. Two
-/// further liberties of the library it uses are not taken: negative indexes, and `copy` from where nothing is.
+/// As on a real server, `test` for null succeeds for a missing value, and `replace` may add a field to an
+/// object. Unlike the real server, negative indexes and `copy` from a missing value are refused.
 pub(crate) fn json_patch(object: &Value, patch: &Value) -> Result<Value, PatchError> {
     let Value::Array(operations) = patch else {
         return Err(PatchError::BadRequest(
@@ -34,12 +34,12 @@ pub(crate) fn json_patch(object: &Value, patch: &Value) -> Result<Value, PatchEr
     Ok(patched)
 }
 
-/// The API server does not say which operation failed, nor why.
+/// The API server does not report which operation failed, or why.
 fn rejected() -> PatchError {
     PatchError::Unprocessable("the server rejected our request due to an error in our request".to_owned())
 }
 
-/// The operation to run, or `None` if it holds already.
+/// Returns the operation to run, or `None` if it has no effect.
 fn as_the_server_reads_it(operation: PatchOperation, object: &Value) -> Option<PatchOperation> {
     match operation {
         PatchOperation::Test(test)

@@ -11,7 +11,7 @@ fn object() -> Value {
 
 fn check_data(patch: Value, expected: Value) {
     assert_eq!(
-        json_patch(&object(), &patch).expect("the patch fits")["data"],
+        json_patch(&object(), &patch).expect("the patch applies")["data"],
         expected,
         "patch {patch}"
     );
@@ -45,7 +45,7 @@ fn operations_apply_in_order() {
         &json!([{"op": "add", "path": "/metadata/finalizers/-", "value": "x/z"}]),
     );
     assert_eq!(
-        appended.expect("the patch fits")["metadata"]["finalizers"],
+        appended.expect("the patch applies")["metadata"]["finalizers"],
         json!(["x/a", "x/b", "x/z"])
     );
 }

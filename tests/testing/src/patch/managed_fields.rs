@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who owns which fields, and since when.
+//! `metadata.managedFields`: the owners of fields, and since when.
 //!
 //! Follows `k8s.io/apimachinery/pkg/util/managedfields`.
 
@@ -10,10 +10,11 @@ use super::field_set::{Element, FieldSet};
 use super::typed::{Comparison, compare};
 use crate::schema::Schema;
 
-/// A write to record: who did it, through which endpoint, and when.
+/// A write to record: the manager, the endpoint and the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write<'a> {
-    /// The name of the writer: the parameter `fieldManager`, or what [`manager_of`] makes of the User-Agent.
+    /// The name of the manager: the parameter `fieldManager`, or the result of [`manager_of`] for the
+    /// User-Agent.
     pub(crate) manager: &'a str,
     /// The `apiVersion` of the endpoint.
     pub(crate) api_version: &'a str,
@@ -28,7 +29,7 @@ pub(crate) struct Write<'a> {
 pub(crate) enum Part {
     /// The object itself, for kinds without a status subresource.
     Whole,
-    /// The object itself, for kinds whose status has an endpoint of its own.
+    /// The object itself, for kinds with a status subresource.
     AllButStatus,
     /// The subresource `status`.
     Status,
@@ -46,7 +47,8 @@ impl Part {
     }
 }
 
-/// The manager a request without `fieldManager` counts for: the User-Agent up to its first slash, at most 128 bytes.
+/// Returns the manager of a request without `fieldManager`: the User-Agent up to its first slash, at most 128
+/// bytes.
 pub(crate) fn manager_of(user_agent: &str) -> String {
     let name = user_agent.split('/').next().unwrap_or_default();
     let mut manager = String::new();
@@ -59,20 +61,20 @@ pub(crate) fn manager_of(user_agent: &str) -> String {
     manager
 }
 
-/// Returns the object to store after a create, an update or a patch other than apply, with its `managedFields`.
+/// Returns the object to store after a create, an update or a patch other than apply, with its
+/// `managedFields`.
 ///
-/// `live` is what was stored before (`None` for a create) and `new` what is about to be stored, after everything that
-/// the server itself changes about it. Fields that changed belong to the writer from now on and to nobody else; if
-/// nothing changed, nothing is recorded. `new` may bring its own `managedFields`: an empty list resets them, and
-/// ownership is then tracked again from the next apply on; none at all keeps those of `live`. Both objects may leave out
-/// `apiVersion` and `kind`.
+/// `live` is the stored object (`None` for a create) and `new` the object to store, after all changes by the
+/// server. The writer becomes the only owner of changed fields; if nothing changed, nothing is recorded.
+/// `new` may contain `managedFields`: an empty list resets them, and ownership is tracked again from the next
+/// apply on; without the field, those of `live` are kept. Both objects may omit `apiVersion` and `kind`.
 ///
-/// At most ten managers that update are kept; older ones are folded into `ancient-changes`.
+/// At most ten managers that update are kept; older ones are merged into `ancient-changes`.
 pub(crate) fn record_update(schema: &Schema, live: Option<&Value>, new: &Value, write: &Write<'_>) -> Value {
     let mut managers = Managers::for_update(live, new, write.part);
     let mut new = new.clone();
     set_managed_fields(&mut new, None);
-    // An object whose owners are not known stays so until somebody applies to it.
+    // An object without known owners stays so until the first apply.
     if managers.is_empty() && live.is_some() {
         return new;
     }
@@ -102,14 +104,14 @@ pub(crate) fn set_managed_fields(object: &mut Value, fields: Option<Value>) {
     }
 }
 
-/// What a manager did. The order is that of the entries in an object.
+/// The operation of a manager. The order is that of the entries in an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Operation {
     Apply,
     Update,
 }
 
-/// What tells one entry from another.
+/// Identifies an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ManagerId {
     pub(crate) manager: String,
@@ -182,7 +184,7 @@ impl Managers {
         }
     }
 
-    /// Reads the entries of an object; `None` if there are none or one of them is malformed.
+    /// Reads the entries of an object; `None` if it has none or one of them is malformed.
     pub(crate) fn decode(object: &Value) -> Option<Managers> {
         let mut managers = BTreeMap::new();
         for entry in object.pointer("/metadata/managedFields")?.as_array()? {
@@ -224,7 +226,8 @@ impl Managers {
         (!managers.is_empty()).then_some(Managers(managers))
     }
 
-    /// The entries as an object has them: appliers first, then by time and name. `None` if there are none.
+    /// Returns the entries in the order of an object: appliers first, then by time and name. `None` if there
+    /// are no entries.
     pub(crate) fn encode(&self) -> Option<Value> {
         let mut entries: Vec<(&ManagerId, &Entry)> = self.0.iter().collect();
         entries.sort_by_key(|(id, entry)| {
@@ -284,7 +287,7 @@ impl Managers {
         entry.time = Some(write.time.to_owned());
     }
 
-    /// Takes what changed, and what is gone, from everybody but `writer`.
+    /// Removes changed and deleted fields from all managers except `writer`.
     pub(crate) fn take(&mut self, comparison: &Comparison, writer: Option<&ManagerId>) {
         let changed = comparison
             .added
@@ -298,7 +301,7 @@ impl Managers {
         self.0.retain(|_, entry| !entry.fields.is_empty());
     }
 
-    /// Joins the oldest updates of each version into one entry until few enough are left.
+    /// Merges the oldest updates of each version into one entry until the limit is met.
     fn fold_old_updates(&mut self) {
         const MAX_UPDATERS: usize = 10;
         let updates = self.0.iter().filter(|(id, _)| id.operation == Operation::Update);
@@ -336,7 +339,7 @@ impl Managers {
     }
 }
 
-/// The fields that belong to the server, or to the object's identity, and to no manager.
+/// The fields that no manager owns: those of the server and of the object's identity.
 pub(crate) fn never_owned() -> FieldSet {
     const OF_METADATA: [&str; 9] = [
         "name",

@@ -1,8 +1,8 @@
-//! Who owns what after ordinary writes. The owners are those that kube-apiserver 1.37.1 records.
+//! Field owners after ordinary writes, as kube-apiserver 1.37.1 records them.
 
 use serde_json::{Value, json};
 
-use super::super::story::Story;
+use super::super::scenario::Scenario;
 use super::{Part, manager_of};
 
 fn config_map(data: Value) -> Value {
@@ -11,12 +11,13 @@ fn config_map(data: Value) -> Value {
 
 #[test]
 fn the_creator_owns_what_it_wrote() {
-    Story::of("v1", "ConfigMap")
+    Scenario::of("v1", "ConfigMap")
         .create("u", config_map(json!({"a": "1"})))
         .owners(&["u*: .data .data.a"]);
-    // Structs that are no pointers in Go are nobody's: `.spec`, `.spec.template` and `.spec.template.metadata` here.
+    // Structs that are not pointers in Go have no owner: here `.spec`, `.spec.template` and
+    // `.spec.template.metadata`.
     let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "m", "image": "i"}]}});
-    Story::of("apps/v1", "Deployment")
+    Scenario::of("apps/v1", "Deployment")
         .create("u", json!({"metadata": {"name": "d"}, "spec": {"replicas": 2, "template": template}}))
         .owners(&["u*: .spec.replicas .spec.template.metadata.labels .spec.template.metadata.labels.app \
                    .spec.template.spec.containers[name=\"m\"] .spec.template.spec.containers[name=\"m\"].image \
@@ -24,19 +25,19 @@ fn the_creator_owns_what_it_wrote() {
 }
 
 #[test]
-fn identity_and_bookkeeping_belong_to_nobody() {
+fn identity_and_managed_fields_have_no_owner() {
     let metadata = json!({
         "name": "c", "namespace": "n", "uid": "u", "resourceVersion": "1", "generation": 1,
         "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {"a": "b"},
     });
-    Story::of("v1", "ConfigMap")
+    Scenario::of("v1", "ConfigMap")
         .create("u", json!({ "metadata": metadata }))
         .owners(&["u*: .metadata.labels .metadata.labels.a"]);
 }
 
 #[test]
 fn a_change_moves_its_field_to_the_writer() {
-    Story::of("apps/v1", "Deployment")
+    Scenario::of("apps/v1", "Deployment")
         .create(
             "tester",
             json!({"metadata": {"name": "d"}, "spec": {"replicas": 2, "paused": true}}),
@@ -54,7 +55,7 @@ fn a_change_moves_its_field_to_the_writer() {
 #[test]
 fn a_subresource_has_its_own_entry() {
     let condition = json!({"type": "Available", "status": "True"});
-    Story::of("apps/v1", "Deployment")
+    Scenario::of("apps/v1", "Deployment")
         .create("u", json!({"metadata": {"name": "d"}, "spec": {"replicas": 2}}))
         .patch(
             "u",
@@ -74,7 +75,7 @@ fn a_subresource_has_its_own_entry() {
 
 #[test]
 fn an_empty_list_resets_the_record_until_the_next_apply() {
-    Story::of("v1", "ConfigMap")
+    Scenario::of("v1", "ConfigMap")
         .apply("one", config_map(json!({"a": "1"})))
         .patch("m", Part::Whole, json!({"metadata": {"managedFields": []}}))
         .owners(&[])
@@ -88,7 +89,7 @@ fn an_empty_list_resets_the_record_until_the_next_apply() {
 
 #[test]
 fn malformed_entries_are_replaced_by_those_of_the_live_object() {
-    Story::of("v1", "ConfigMap")
+    Scenario::of("v1", "ConfigMap")
         .create("u", config_map(json!({"a": "1"})))
         .patch(
             "m",
@@ -100,13 +101,13 @@ fn malformed_entries_are_replaced_by_those_of_the_live_object() {
 
 #[test]
 fn old_updaters_are_folded_into_one() {
-    let mut story = Story::of("v1", "ConfigMap");
-    story.create("u0", config_map(json!({"k0": "0"})));
+    let mut scenario = Scenario::of("v1", "ConfigMap");
+    scenario.create("u0", config_map(json!({"k0": "0"})));
     for number in 1..=11 {
         let patch = json!({"data": {format!("k{number}"): "x"}});
-        story.patch(&format!("u{number}"), Part::Whole, patch);
+        scenario.patch(&format!("u{number}"), Part::Whole, patch);
     }
-    story.owners(&[
+    scenario.owners(&[
         "ancient-changes*: .data .data.k0 .data.k1 .data.k2",
         "u3*: .data.k3",
         "u4*: .data.k4",
@@ -122,21 +123,21 @@ fn old_updaters_are_folded_into_one() {
 
 #[test]
 fn folding_loses_no_field_whatever_the_order_of_names() {
-    let mut story = Story::of("v1", "ConfigMap");
-    story.create("a0", config_map(json!({"k0": "0"})));
+    let mut scenario = Scenario::of("v1", "ConfigMap");
+    scenario.create("a0", config_map(json!({"k0": "0"})));
     for number in 1..=20 {
-        // All names sort before the bucket's, and all times are equal.
-        story.at_the_same_time().patch(
+        // All names sort before `ancient-changes`, and all times are equal.
+        scenario.at_the_same_time().patch(
             &format!("a{number}"),
             Part::Whole,
             json!({"data": {format!("k{number}"): "x"}}),
         );
     }
-    let entries = story
+    let entries = scenario
         .object
         .as_ref()
         .and_then(|object| object.pointer("/metadata/managedFields"));
-    let entries = entries.and_then(Value::as_array).expect("there are entries");
+    let entries = entries.and_then(Value::as_array).expect("the object has entries");
     let owned: usize = entries
         .iter()
         .map(|entry| {

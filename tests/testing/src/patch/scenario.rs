@@ -1,4 +1,4 @@
-//! A test helper: one object through a series of writes, with its owners shown as lines.
+//! A test helper: applies a sequence of writes to one object, and compares its field owners as text.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,8 @@ use super::field_set::{Element, FieldSet};
 use super::{Apply, OnConflict, Part, PatchError, Write, apply, merge_patch, record_update};
 use crate::schema::Schema;
 
-/// One object and what happens to it. Every step is a second later than the one before.
-pub(super) struct Story {
+/// One object and a sequence of writes. Each write is one second later than the one before.
+pub(super) struct Scenario {
     schema: Schema,
     api_version: &'static str,
     kind: &'static str,
@@ -15,10 +15,10 @@ pub(super) struct Story {
     pub(super) object: Option<Value>,
 }
 
-impl Story {
-    pub(super) fn of(api_version: &'static str, kind: &'static str) -> Story {
+impl Scenario {
+    pub(super) fn of(api_version: &'static str, kind: &'static str) -> Scenario {
         let schema = Schema::builtin(api_version, kind).expect("a built-in kind");
-        Story {
+        Scenario {
             schema,
             api_version,
             kind,
@@ -28,7 +28,7 @@ impl Story {
     }
 
     /// A custom kind with a list of every type.
-    pub(super) fn of_widget() -> Story {
+    pub(super) fn of_widget() -> Scenario {
         let text = json!({"type": "string"});
         let part = json!({"type": "object", "properties": {
             "id": text,
@@ -53,7 +53,7 @@ impl Story {
             },
         }});
         let schema = Schema::custom(Some(&json!({"type": "object", "properties": {"spec": spec}})));
-        Story {
+        Scenario {
             schema,
             api_version: "example.com/v1",
             kind: "Widget",
@@ -62,8 +62,8 @@ impl Story {
         }
     }
 
-    /// Lets the next step happen in the same second as the last one.
-    pub(super) fn at_the_same_time(&mut self) -> &mut Story {
+    /// Makes the next write happen in the same second as the last one.
+    pub(super) fn at_the_same_time(&mut self) -> &mut Scenario {
         self.seconds -= 1;
         self
     }
@@ -80,7 +80,7 @@ impl Story {
         fields
     }
 
-    pub(super) fn create(&mut self, manager: &str, fields: Value) -> &mut Story {
+    pub(super) fn create(&mut self, manager: &str, fields: Value) -> &mut Scenario {
         let time = self.time();
         let write = Write {
             manager,
@@ -93,9 +93,9 @@ impl Story {
     }
 
     /// Sends a merge patch to an endpoint.
-    pub(super) fn patch(&mut self, manager: &str, part: Part, patch: Value) -> &mut Story {
+    pub(super) fn patch(&mut self, manager: &str, part: Part, patch: Value) -> &mut Scenario {
         let time = self.time();
-        let live = self.object.as_ref().expect("there is an object to patch");
+        let live = self.object.as_ref().expect("the object exists");
         let new = merge_patch(live, &patch).expect("the patch is an object");
         let write = Write {
             manager,
@@ -130,25 +130,25 @@ impl Story {
         Ok(())
     }
 
-    pub(super) fn apply(&mut self, manager: &str, config: Value) -> &mut Story {
+    pub(super) fn apply(&mut self, manager: &str, config: Value) -> &mut Scenario {
         self.try_apply(manager, Part::AllButStatus, OnConflict::Refuse, config)
-            .expect("nobody objects");
+            .expect("no conflict");
         self
     }
 
-    pub(super) fn force(&mut self, manager: &str, config: Value) -> &mut Story {
+    pub(super) fn force(&mut self, manager: &str, config: Value) -> &mut Scenario {
         self.try_apply(manager, Part::AllButStatus, OnConflict::Force, config)
-            .expect("force wins");
+            .expect("force takes over the fields");
         self
     }
 
     pub(super) fn refused(&mut self, manager: &str, config: Value) -> PatchError {
         let result = self.try_apply(manager, Part::AllButStatus, OnConflict::Refuse, config);
-        result.expect_err("somebody objects")
+        result.expect_err("a conflict")
     }
 
-    /// Compares what is at `pointer`; null stands for nothing.
-    pub(super) fn has(&mut self, pointer: &str, expected: Value) -> &mut Story {
+    /// Compares the value at `pointer`; null means that it is missing.
+    pub(super) fn has(&mut self, pointer: &str, expected: Value) -> &mut Scenario {
         let found = self
             .object
             .as_ref()
@@ -158,9 +158,9 @@ impl Story {
         self
     }
 
-    /// Compares the owners, one line each: `name: fields`, `name*: fields` for those that update rather than apply,
-    /// `name/status: fields` for those that write a subresource.
-    pub(super) fn owners(&mut self, expected: &[&str]) -> &mut Story {
+    /// Compares the owners, one line each: `name: fields`, `name*: fields` for those that update rather than
+    /// apply, `name/status: fields` for those that write a subresource.
+    pub(super) fn owners(&mut self, expected: &[&str]) -> &mut Scenario {
         let entries = self
             .object
             .as_ref()

@@ -1,6 +1,6 @@
-//! Strategic merge patch: a merge patch that knows which lists of built-in kinds have keys.
+//! Strategic merge patch: a merge patch that uses the keys of lists of built-in kinds.
 //!
-//! Follows `k8s.io/apimachinery/pkg/util/strategicpatch`, its error texts included.
+//! Follows `k8s.io/apimachinery/pkg/util/strategicpatch`, including its error texts.
 
 mod order;
 
@@ -18,9 +18,10 @@ type Object = Map<String, Value>;
 
 /// Applies a strategic merge patch.
 ///
-/// Lists with a merge key are merged item by item, lists of scalars with the merge strategy are joined, other lists are
-/// replaced; the directives `$patch`, `$retainKeys`, `$setElementOrder/...` and `$deleteFromPrimitiveList/...` are
-/// understood. Custom kinds have no strategic merge: the answer is 415, as from the API server.
+/// Lists with a merge key are merged item by item, lists of scalars with the merge strategy are joined, other
+/// lists are replaced; the directives `$patch`, `$retainKeys`, `$setElementOrder/...` and
+/// `$deleteFromPrimitiveList/...` are supported. Custom kinds have no strategic merge: the answer is 415, as
+/// from the API server.
 pub(crate) fn strategic_merge(schema: &Schema, object: &Value, patch: &Value) -> Result<Value, PatchError> {
     if !schema.knows_strategic_merge() {
         return Err(PatchError::UnsupportedMediaType(
@@ -62,7 +63,7 @@ fn merge_objects(mut original: Object, mut patch: Object, rules: Rules<'_>) -> R
     Ok(original)
 }
 
-/// Merges a field that is on both sides; `None` if the patch is nothing but a directive.
+/// Merges a field that both sides have; `None` if the patch is only a directive.
 fn merge_values(current: Value, patch: Value, rules: Rules<'_>) -> Result<Option<Value>, PatchError> {
     Ok(match (current, patch) {
         (Value::Object(_), patch @ Value::Object(_)) if rules.strategy() == &Strategy::Replace => {
@@ -78,7 +79,7 @@ fn merge_values(current: Value, patch: Value, rules: Rules<'_>) -> Result<Option
     })
 }
 
-/// What a patch value is on its own: without nulls and without the parts that are directives.
+/// Returns a patch value without nulls and directives.
 fn added(patch: Value) -> Option<Value> {
     match patch {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
@@ -172,14 +173,14 @@ fn merge_keyed_lists(
     .arrange(current)
 }
 
-/// Applies `$deleteFromPrimitiveList/<list>`. Anything but two lists is passed over, as upstream does.
+/// Applies `$deleteFromPrimitiveList/<list>`. Values that are not lists are ignored, as upstream does.
 fn delete_scalars(original: &mut Object, list: &str, items: &Value) {
     if let (Some(Value::Array(current)), Value::Array(items)) = (original.get_mut(list), items) {
         current.retain(|item| !items.contains(item));
     }
 }
 
-/// Applies `$retainKeys`: what the list does not name goes, and the patch may set nothing else.
+/// Applies `$retainKeys`: removes the fields that the list does not name; the patch may set only those.
 fn retain_keys(original: &mut Object, patch: &Object, keys: &Value) -> Result<(), PatchError> {
     let bad = || PatchError::BadRequest("invalid patch format of retainKeys".to_owned());
     let keys = keys.as_array().ok_or_else(bad)?;
@@ -209,7 +210,7 @@ fn unknown_directive(directive: &Value, item: &Object) -> PatchError {
     ))
 }
 
-/// Prints a value as Go does, since that is how messages of the API server quote patches.
+/// Formats a value as Go does, because messages of the API server quote patches that way.
 fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),

@@ -1,4 +1,4 @@
-//! Strategic merge, case by case. The answers are those of kube-apiserver 1.37.1, less the defaults it fills in.
+//! Strategic merge, case by case. The results are those of kube-apiserver 1.37.1, without its defaults.
 
 use serde_json::{Value, json};
 
@@ -35,19 +35,19 @@ fn merge(object: &Value, patch: &Value) -> Result<Value, PatchError> {
     strategic_merge(&schema, object, patch)
 }
 
-/// Merges a patch of the pod's spec and compares what is at `pointer` below that spec.
+/// Merges a patch of the pod's spec and compares the value at `pointer` below that spec.
 fn check_pod(patch: Value, pointer: &str, expected: Value) {
     let patch = json!({"spec": {"template": {"spec": patch}}});
-    let merged = merge(&deployment(pod()), &patch).expect("the patch fits");
+    let merged = merge(&deployment(pod()), &patch).expect("the patch applies");
     let found = merged
         .pointer(&format!("/spec/template/spec{pointer}"))
         .unwrap_or(&Value::Null);
     assert_eq!(found, &expected, "patch {patch}");
 }
 
-/// Merges a patch and compares what is at `pointer` in the whole object.
+/// Merges a patch and compares the value at `pointer` in the object.
 fn check(patch: Value, pointer: &str, expected: Value) {
-    let merged = merge(&deployment(pod()), &patch).expect("the patch fits");
+    let merged = merge(&deployment(pod()), &patch).expect("the patch applies");
     assert_eq!(
         merged.pointer(pointer).unwrap_or(&Value::Null),
         &expected,
@@ -71,7 +71,7 @@ fn names(list: &Value) -> Vec<&str> {
 /// Merges a patch of the pod's spec and compares the names of the containers.
 fn check_containers(patch: Value, expected: &[&str]) {
     let patch = json!({"spec": {"template": {"spec": patch}}});
-    let merged = merge(&deployment(pod()), &patch).expect("the patch fits");
+    let merged = merge(&deployment(pod()), &patch).expect("the patch applies");
     assert_eq!(
         names(&merged["spec"]["template"]["spec"]["containers"]),
         expected,

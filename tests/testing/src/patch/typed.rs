@@ -1,7 +1,8 @@
-//! What server-side apply does to values: list their fields, compare, merge and remove them by the rules of a schema.
+//! The operations of server-side apply on values: list, compare, merge and remove fields by the rules of a
+//! schema.
 //!
-//! Follows `sigs.k8s.io/structured-merge-diff/typed`. Unlike upstream nothing is validated against the schema: a field
-//! it does not know is treated as a plain one.
+//! Follows `sigs.k8s.io/structured-merge-diff/typed`. Unlike upstream, values are not validated against the
+//! schema: an unknown field is treated as a plain one.
 
 use serde_json::{Map, Value};
 
@@ -10,12 +11,12 @@ use crate::schema::{Granularity, ListKey, ListRule, Rules};
 
 type Object = Map<String, Value>;
 
-/// The fields an applied configuration is about.
+/// Returns the fields that an applied configuration sets.
 pub(crate) fn fields_of(value: &Value, rules: Rules<'_>) -> Result<FieldSet, String> {
     Ok(owned(value, rules)?.below)
 }
 
-/// What applying a value means for its path and for the paths below it.
+/// Adds the path of an applied value and the paths below it.
 struct Owned {
     is_leaf: bool,
     below: FieldSet,
@@ -52,7 +53,7 @@ fn owned(value: &Value, rules: Rules<'_>) -> Result<Owned, String> {
     })
 }
 
-/// Names each item of a list that is not atomic.
+/// Returns the path element of each item of a list that is not atomic.
 fn elements<'v>(items: &'v [Value], rule: &ListRule) -> Result<Vec<(Element, &'v Value)>, String> {
     let name = |(position, item)| {
         let element = element_of(item, rule).map_err(|error| format!("element {position}: {error}"))?;
@@ -95,7 +96,7 @@ fn element_of(item: &Value, rule: &ListRule) -> Result<Element, String> {
     }
 }
 
-/// Refuses a configuration that names an item of a list twice.
+/// Refuses a configuration that contains an item of a list twice.
 pub(crate) fn check_unique(value: &Value, rules: Rules<'_>) -> Result<(), String> {
     match value {
         Value::Object(fields) => {
@@ -186,8 +187,8 @@ fn below<'s>(element: &Element, rules: Rules<'s>) -> Rules<'s> {
     }
 }
 
-/// The parts of a value that are compared one by one; none if it is a leaf or empty. Of items that are there twice
-/// only the first counts, and a list with an item that cannot be named counts as a leaf.
+/// Returns the parts of a value that are compared individually; none if it is a leaf or empty. Of duplicate
+/// items only the first counts, and a list with an item that cannot be identified is a leaf.
 fn children<'v>(value: Option<&'v Value>, rules: Rules<'_>) -> Vec<(Element, &'v Value)> {
     match value {
         Some(Value::Object(fields)) if rules.object() == Granularity::Granular => fields
@@ -207,7 +208,7 @@ fn children<'v>(value: Option<&'v Value>, rules: Rules<'_>) -> Vec<(Element, &'v
     }
 }
 
-/// Equality that does not tell 1 from 1.0.
+/// Equality in which 1 equals 1.0.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(_), Value::Number(_)) => Scalar(left.clone()) == Scalar(right.clone()),
@@ -224,7 +225,8 @@ pub(crate) fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Lays an applied configuration over an object. A null in the configuration removes a leaf and leaves everything else.
+/// Merges an applied configuration into an object. A null in the configuration removes a leaf and keeps
+/// everything else.
 pub(crate) fn merge(live: &Value, config: &Value, rules: Rules<'_>) -> Result<Option<Value>, String> {
     Ok(match (live, config) {
         (Value::Object(live), Value::Object(config)) if rules.object() == Granularity::Granular => {
@@ -264,7 +266,8 @@ fn without_nulls(value: &Value) -> Option<Value> {
     }
 }
 
-/// Merges item by item. The items of the configuration come in its order; the others stay where they are between them.
+/// Merges item by item. The items of the configuration keep its order; the others keep their places between
+/// them.
 fn merge_lists(live: &[Value], config: &[Value], rules: Rules<'_>) -> Result<Vec<Value>, String> {
     let left = elements(live, rules.list())?;
     let right = elements(config, rules.list())?;
@@ -285,8 +288,8 @@ fn merge_lists(live: &[Value], config: &[Value], rules: Rules<'_>) -> Result<Vec
                 l += 1;
                 continue;
             };
-            // An item of both lists: it is merged now, or waits for its turn in the order of the configuration, or
-            // had it already.
+            // An item of both lists: it is merged now, or later in the order of the configuration, or was
+            // merged before.
             let waits = position != r && r < right.len() && next_shared.is_some_and(|next| next != element);
             if position <= r || waits {
                 l += 1;
@@ -311,8 +314,8 @@ fn merge_lists(live: &[Value], config: &[Value], rules: Rules<'_>) -> Result<Vec
     Ok(merged)
 }
 
-/// Takes the fields of a set out of a value. What nothing is left of becomes null rather than absent: it was emptied,
-/// not removed, which makes a difference to those who own it. [`drop_new_nulls`] tidies up.
+/// Removes the fields of a set from a value. A value that becomes empty is set to null, not removed, because
+/// its owners may differ from those of its fields. [`drop_new_nulls`] removes such nulls afterwards.
 pub(crate) fn remove(value: &Value, fields: &FieldSet, rules: Rules<'_>) -> Value {
     match value {
         Value::Object(entries) if rules.object() == Granularity::Granular && !entries.is_empty() => {

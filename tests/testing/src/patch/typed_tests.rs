@@ -1,4 +1,4 @@
-//! How lists keep their order when a configuration is laid over them.
+//! The order of lists after a configuration is merged into them.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn applied_items_keep_their_order_and_others_their_place() {
 }
 
 #[test]
-fn nulls_go_unless_they_were_there_before() {
+fn new_nulls_are_removed_and_existing_ones_kept() {
     let live = json!({"a": null, "l": [{"n": null}]});
     let new = json!({"a": null, "b": null, "l": [{"n": null}, {"m": null}], "o": {"p": null}});
     let expected: Value = json!({"a": null, "l": [{"n": null}, {}], "o": {}});

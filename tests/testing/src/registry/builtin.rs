@@ -1,11 +1,11 @@
-//! The built-in kinds, from the checked-in inventory, with what the inventory does not say: short names, categories,
-//! subresources and selectable fields.
+//! The built-in kinds, from the checked-in inventory, with properties that the inventory does not have: short
+//! names, categories, subresources and selectable fields.
 
 use informer_gen::inventory::{self, Watchable};
 
 use super::{ALL_VERBS, Generation, Origin, Resource, ScalePaths, Scope, Subresource};
 
-/// Every kind of the inventory, of whichever release: a test may use a kind that a later release dropped.
+/// Returns every kind of the inventory, of all releases: a test may use a kind that a later release removed.
 pub(super) fn resources() -> impl Iterator<Item = Resource> {
     inventory::builtin().iter().map(|row| {
         let group = row.group.as_str();
@@ -52,7 +52,7 @@ pub(super) fn resources() -> impl Iterator<Item = Resource> {
 fn verbs(id: &str, watchable: Watchable) -> &'static [&'static str] {
     match (id, watchable) {
         (_, Watchable::ListOnly) => &["get", "list"],
-        // A namespace is emptied before it goes, so upstream does not delete them in bulk.
+        // A namespace is emptied before it is deleted, so upstream does not delete them in bulk.
         ("namespaces", _) => &["create", "delete", "get", "list", "patch", "update", "watch"],
         _ => ALL_VERBS,
     }
@@ -91,7 +91,7 @@ const WITH_STATUS: &[&str] = &[
     "volumeattachments.storage.k8s.io",
 ];
 
-/// Kinds with a `spec` whose changes upstream does not count.
+/// Kinds with a `spec` whose changes do not increment the generation upstream.
 const WITHOUT_GENERATION: &[&str] = &[
     "limitranges",
     "namespaces",

@@ -1,4 +1,4 @@
-//! Reading a CustomResourceDefinition: which resources it serves, and what its status says once it is served.
+//! Reads a CustomResourceDefinition: the resources it serves, and its status once it is served.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    /// Reads a definition; `None` if it lacks a group, a kind or a plural name, in which case it serves nothing.
+    /// Reads a definition; `None` if it lacks a group, a kind or a plural name, in which case it serves
+    /// nothing.
     pub(crate) fn read(object: &Object) -> Option<Self> {
         let spec = object.get("spec")?;
         let names = spec.get("names")?;
@@ -99,7 +100,7 @@ fn selectable(version: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The status of a definition that is being served.
+/// Returns the status of a served definition.
 pub(crate) fn established(object: &Object, now: &str) -> Value {
     let spec = object.get("spec").cloned().unwrap_or_default();
     let mut names = spec.get("names").cloned().unwrap_or_default();

@@ -13,7 +13,7 @@ pub(super) fn convert(open_api: Option<&Value>) -> Schema {
         Some(schema) => conversion.convert(schema),
         None => conversion.types[FREE].clone(),
     };
-    // Whatever the definition says about metadata, it is the metadata of every object.
+    // Metadata has the same schema for every kind; the definition cannot change it.
     root.fields.insert("metadata".to_owned(), object_meta);
     for field in ["apiVersion", "kind"] {
         root.fields.insert(field.to_owned(), PLAIN);
@@ -42,7 +42,7 @@ impl Conversion {
         self.add(kind)
     }
 
-    /// Recursion is as deep as the schema; its text was parsed with serde_json's limit of 128 levels.
+    /// The recursion is bounded: serde_json parsed the schema with its limit of 128 levels.
     fn convert(&mut self, schema: &Value) -> Type {
         let mut kind = Type::plain();
         let is = |name: &str| schema[name].as_bool() == Some(true);

@@ -30,7 +30,7 @@ HEADER = """\
 #   set            applied as a set of scalars
 #   merge k        strategic merge joins items by k  merge          strategic merge joins scalars
 #   replace        strategic merge replaces the object
-#   value          part of every object of the kind in Go, so nobody owns it for having written it
+#   value          part of every object of the kind in Go, so writing it does not make a manager its owner
 """
 
 PREFIXES = {

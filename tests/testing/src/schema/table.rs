@@ -12,7 +12,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(include_str!("tabl
 pub(super) fn find(api_version: &str, kind: &str) -> Option<Schema> {
     let group = |version: &str| version.split_once('/').map(|(group, _)| group.to_owned());
     let exact = TABLE.kinds.get(&(api_version, kind));
-    // A version that came or went with another release is close enough to the one that this release has.
+    // For a version of another release, use the version that this release has: they are similar enough.
     let similar = |version: &str, other: &str| other == kind && group(version) == group(api_version);
     let other = || {
         TABLE
@@ -29,7 +29,7 @@ pub(super) fn find(api_version: &str, kind: &str) -> Option<Schema> {
     })
 }
 
-/// The types of `ObjectMeta` alone, to build the schema of a custom kind on, and where it is among them.
+/// Returns the types of `ObjectMeta`, the base of a custom kind's schema, and its position among them.
 pub(super) fn object_meta() -> (Vec<Type>, TypeId) {
     static OBJECT_META: LazyLock<(Vec<Type>, TypeId)> = LazyLock::new(|| {
         let mut copies = Copies {
@@ -49,7 +49,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// Copies a type with everything below it, once.
+    /// Copies a type and all types below it, once.
     fn add(&mut self, id: TypeId) -> TypeId {
         if id <= OPAQUE {
             return id;
@@ -88,7 +88,7 @@ impl Table {
         let mut types = Type::common();
         let mut names = HashMap::new();
         let mut kinds = BTreeMap::new();
-        // Types refer to each other in any order, so all get their place first.
+        // Types refer to each other in any order, so all positions are assigned first.
         for header in lines().filter(|line| !line.starts_with(' ')) {
             let words: Vec<&str> = header.split(' ').collect();
             let id = types.len();
@@ -147,7 +147,7 @@ impl Table {
             };
             add_field(&mut types, owner, name, kind, rules);
         }
-        // A struct that a field treats in its own way is a copy of its type, so that type must be complete.
+        // A struct with special rules for a field is a copy of its type, so that type must be complete.
         for (owner, name, target, rules) in adjusted {
             let kind = types[target].clone();
             add_field(&mut types, owner, name, kind, rules);

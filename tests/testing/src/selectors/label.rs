@@ -43,7 +43,7 @@ impl Requirement {
         let number = |key: &str| labels.get(key).and_then(|value| value.parse::<i64>().ok());
         match self {
             Self::In(key, values) => labels.get(key).is_some_and(|value| values.contains(value)),
-            // An object without the label passes: upstream means "has no such pair".
+            // An object without the label matches: upstream means "has no such pair".
             Self::NotIn(key, values) => labels.get(key).is_none_or(|value| !values.contains(value)),
             Self::Exists(key) => labels.contains_key(key),
             Self::Absent(key) => !labels.contains_key(key),
@@ -180,7 +180,7 @@ impl Parser {
         }
     }
 
-    /// One value after an operator; no value at all means the empty one.
+    /// Parses one value after an operator; a missing value is the empty one.
     fn exact(&mut self) -> Result<BTreeSet<String>, String> {
         self.take();
         match self.peek() {
@@ -245,7 +245,7 @@ const VALUE: &str = "a valid label must be an empty string or consist of alphanu
      '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const MAX_NAME: usize = 63;
 
-/// What is wrong with the key of a label, if anything. The domain before the slash is not looked at.
+/// Returns the error of a label key, if it is invalid. The domain before the slash is not checked.
 pub(crate) fn label_key_problem(key: &str) -> Option<String> {
     let name = key.split_once('/').map_or(key, |(_, name)| name);
     match name {
@@ -257,7 +257,7 @@ pub(crate) fn label_key_problem(key: &str) -> Option<String> {
     }
 }
 
-/// What is wrong with the value of a label, if anything.
+/// Returns the error of a label value, if it is invalid.
 pub(crate) fn label_value_problem(value: &str) -> Option<String> {
     if value.len() > MAX_NAME {
         return Some(format!("must be no more than {MAX_NAME} characters"));

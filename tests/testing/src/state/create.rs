@@ -1,4 +1,4 @@
-//! Creation: defaults that the real server would fill in, names, and the first stamp.
+//! Creation: defaults of the real server, names, UID and timestamps.
 
 use std::sync::Arc;
 
@@ -114,14 +114,14 @@ impl State {
         }
         metadata.insert("uid".into(), uid.into());
         metadata.insert("creationTimestamp".into(), now.into());
-        // Where the server does not count generations, it keeps what the client sent.
+        // For kinds without generations the server keeps the value that the client sent.
         if counted {
             metadata.insert("generation".into(), 1.into());
         }
     }
 }
 
-/// The type in the body, if it names one, must be the one of the path.
+/// Checks that the type in the body, if present, is the type of the path.
 pub(super) fn check_type(resource: &Resource, object: &Object) -> Result<(), ApiError> {
     let text = |field: &str| object.get(field).and_then(Value::as_str);
     if let Some(given) = text("apiVersion").filter(|given| *given != resource.api_version()) {
@@ -151,7 +151,7 @@ pub(super) fn check_type(resource: &Resource, object: &Object) -> Result<(), Api
     )))
 }
 
-/// Puts the namespace of the request into the object, which must not name another one.
+/// Sets the namespace of the request in the object, which must not have another one.
 pub(super) fn settle_namespace(write: &Write<'_>, object: &mut Object) -> Result<(), ApiError> {
     if write.resource.scope == Scope::Cluster {
         metadata_mut(object).remove("namespace");

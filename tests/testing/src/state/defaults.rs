@@ -1,11 +1,11 @@
-//! The few defaults without which clients misbehave; everything else is stored as it came.
+//! The defaults that clients need; everything else is stored as sent.
 
 use serde_json::{Value, json};
 
 use crate::object::{Object, metadata_mut};
 use crate::registry::{Origin, Resource};
 
-/// Defaults that count as set by the creator.
+/// Sets the defaults that are recorded as set by the creator.
 pub(super) fn owned(resource: &Resource, name: &str, object: &mut Object) {
     if resource.origin == Origin::Custom {
         return;
@@ -17,7 +17,7 @@ pub(super) fn owned(resource: &Resource, name: &str, object: &mut Object) {
                 labels.insert("kubernetes.io/metadata.name".into(), name.into());
             }
         }
-        // kubectl describe takes the number of replicas for granted.
+        // kubectl describe requires the number of replicas.
         "deployments.apps" | "replicasets.apps" | "statefulsets.apps" | "replicationcontrollers" => {
             if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
                 spec.entry("replicas").or_insert_with(|| 1.into());
@@ -48,7 +48,7 @@ fn definition(object: &mut Object) {
         .or_insert_with(|| kind.to_lowercase().into());
 }
 
-/// What the server itself sets, for which nobody is recorded as the owner.
+/// Sets the defaults for which no owner is recorded.
 pub(super) fn unowned(resource: &Resource, object: &mut Object) {
     match &*resource.id {
         "namespaces" => {

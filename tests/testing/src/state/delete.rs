@@ -9,7 +9,7 @@ use crate::error::ApiError;
 use crate::object::{self, Stored, finalizers, metadata_mut, metadata_str, set_metadata};
 use crate::registry::{Resource, Scope};
 
-/// What a deletion demands of the object.
+/// The preconditions of a deletion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Preconditions {
     pub(crate) uid: Option<String>,
@@ -18,8 +18,8 @@ pub(crate) struct Preconditions {
 
 /// The options of a deletion.
 ///
-/// Grace periods are accepted and not waited for: there is no kubelet to finish them. Propagation policies are accepted
-/// too; there is no garbage collector, so dependents stay.
+/// Grace periods are accepted and ignored, because there is no kubelet. Propagation policies are accepted and
+/// ignored, because there is no garbage collector: dependents stay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteRequest {
     pub(crate) preconditions: Preconditions,
@@ -40,9 +40,9 @@ impl DeleteRequest {
 /// How a deletion ended.
 #[derive(Clone, Debug)]
 pub(crate) enum Deleted {
-    /// The object is gone; its last content.
+    /// The object was deleted; its last content.
     Gone(Arc<Stored>),
-    /// Finalizers hold it: it carries a deletionTimestamp now.
+    /// Finalizers delay it: the object has a deletionTimestamp now.
     Kept(Arc<Stored>),
 }
 
@@ -103,7 +103,7 @@ impl State {
         self.put(write, object)
     }
 
-    /// Deletes everything in a namespace; what finalizers hold stays, marked.
+    /// Deletes everything in a namespace; objects with finalizers stay, with a deletionTimestamp.
     fn empty_namespace(&mut self, namespace: &str) {
         for id in self.storage.resources() {
             let Some(resource) = self.registry.by_id(&id) else {
@@ -125,7 +125,7 @@ impl State {
                     source: Source::Direct,
                     manager: None,
                 };
-                // The object was listed under this lock, so it is there; there are no preconditions to fail.
+                // The object was listed under this lock, so it exists, and no precondition can fail.
                 let _deleted = self.delete(&write, &object.name, &DeleteRequest::default());
             }
         }

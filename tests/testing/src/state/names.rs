@@ -1,4 +1,4 @@
-//! Names: what is allowed, and random suffixes for `generateName`.
+//! Names: validation, and random suffixes for `generateName`.
 
 use crate::error::FieldProblem;
 use crate::registry::Resource;
@@ -7,9 +7,9 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
      and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// What is wrong with a name, if anything.
+/// Returns the error of a name, if it is invalid.
 ///
-/// Kinds whose names are subject to stricter rules upstream (services, namespaces) are held to the common one here.
+/// Kinds with stricter rules upstream (services, namespaces) are checked by the common rule here.
 pub(super) fn problem(resource: &Resource, name: &str) -> Option<FieldProblem> {
     let field = "metadata.name";
     let free = resource.group == "rbac.authorization.k8s.io" || resource.plural == "ipaddresses";

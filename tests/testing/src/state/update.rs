@@ -1,4 +1,4 @@
-//! Replacement of an object or of its status, with the rules that protect what the server owns.
+//! Replacement of an object or of its status. Fields that the server owns are protected.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::registry::{Generation, Origin, Resource, Subresource};
 /// Which part of an object an update may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All but the status, where status is a subresource.
+    /// Everything except the status, if status is a subresource.
     Main,
     Status,
-    /// The number of replicas, through the scale subresource: recorded as such, otherwise as `Main`.
+    /// The number of replicas, through the scale subresource. Recorded as such, otherwise like `Main`.
     Scale,
 }
 
@@ -32,7 +32,7 @@ const SERVER_OWNED: [&str; 6] = [
 ];
 
 impl State {
-    /// Replaces an object. An update that changes nothing keeps its version and makes no event, as upstream.
+    /// Replaces an object. An update without changes keeps the version and sends no event, as upstream.
     pub(crate) fn update(
         &mut self,
         write: &Write<'_>,
@@ -85,14 +85,14 @@ impl State {
             }
             self.remove(&resource.id, &sealed);
             self.finish_namespace(write.namespace);
-            // The answer has the version before the deletion; only the event has that of the deletion.
+            // The answer has the version before the deletion; the event has that of the deletion.
             return Ok(Arc::new(sealed));
         }
         Ok(self.put(write, new))
     }
 }
 
-/// An object that is being deleted and that no finalizer holds any more.
+/// Whether an object is being deleted and has no finalizers left.
 fn is_released(object: &Object) -> bool {
     let namespace_held = object.get("spec").and_then(|spec| spec.get("finalizers"));
     let namespace_held = namespace_held
@@ -137,7 +137,7 @@ fn check_preconditions(resource: &Resource, name: &str, old: &Object, new: &Obje
     Ok(())
 }
 
-/// The object as it will be: what the client may change from `new`, everything else from `old`.
+/// Returns the new object: fields that the client may change from `new`, everything else from `old`.
 fn merge(write: &Write<'_>, old: &Object, new: Object, part: Part) -> Object {
     let mut merged = match part {
         Part::Main | Part::Scale => new,
@@ -173,7 +173,7 @@ fn merge(write: &Write<'_>, old: &Object, new: Object, part: Part) -> Object {
             None => metadata.remove(field),
         };
     }
-    // A client that does not send managedFields keeps the server's, so a cache may drop them.
+    // If a client does not send managedFields, the server's are kept, so a cache may drop them.
     if !metadata.contains_key("managedFields")
         && let Some(managed) = before.get("managedFields")
     {
@@ -208,7 +208,7 @@ fn check_finalizers(resource: &Resource, name: &str, old: &Object, new: &Object)
     ))
 }
 
-/// Whether two states are equal apart from the bookkeeping of field owners, which alone makes no new version.
+/// Whether two states are equal except for managedFields, whose change alone creates no new version.
 fn same_but_managed(old: &Object, new: &Object) -> bool {
     let stripped = |object: &Object| {
         let mut object = object.clone();
@@ -218,7 +218,7 @@ fn same_but_managed(old: &Object, new: &Object) -> bool {
     old == new || (stripped(old) == stripped(new) && same_owners(old, new))
 }
 
-/// Whether the recorded owners differ in nothing but their times.
+/// Whether the recorded owners differ only in their times.
 fn same_owners(old: &Object, new: &Object) -> bool {
     let entries = |object: &Object| -> Vec<Value> {
         let list = object

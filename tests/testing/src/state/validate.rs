@@ -1,4 +1,4 @@
-//! What the server checks of every object's metadata, and what it leaves out.
+//! Validation and normalisation of the metadata of objects.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub(super) fn metadata(resource: &Resource, object: &Object) -> Result<(), ApiEr
     }
 }
 
-/// Leaves out what is empty, as the real server does when it decodes metadata and writes it again.
+/// Removes empty fields, as the real server does when it decodes and encodes metadata.
 pub(super) fn without_empty_metadata(object: &mut Object) {
     let metadata = metadata_mut(object);
     for field in ["annotations", "finalizers", "labels", "ownerReferences"] {

@@ -1,4 +1,5 @@
-//! Watch events as bytes: one JSON document per line, and one gzip member per flush where asked.
+//! Watch events as bytes: one JSON document per line, and one gzip member per flush if the client accepts
+//! gzip.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -18,13 +19,13 @@ use crate::registry::Resource;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventType {
-    /// An object is new, or is part of the initial state.
+    /// An object was created, or is part of the initial state.
     Added,
     /// An object changed.
     Modified,
-    /// An object is gone or left the selector.
+    /// An object was deleted, or no longer matches the selector.
     Deleted,
-    /// Only the version moved.
+    /// Only the version advanced.
     Bookmark,
     /// The watch failed; the object is a `Status`.
     Error,
@@ -49,11 +50,11 @@ pub(crate) struct Frame {
     pub(crate) object: Vec<u8>,
 }
 
-/// How the bytes of a body are packed.
+/// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     Plain,
-    /// Each flush is a gzip member of its own, as Kubernetes 1.37 sends watch-list streams.
+    /// Each flush is a separate gzip member, as Kubernetes 1.37 sends watch-list streams.
     GzipMembers,
 }
 
@@ -106,7 +107,7 @@ impl Framing {
         }
     }
 
-    /// An event of which only the beginning is sent.
+    /// Returns the beginning of an event, without its end.
     pub(crate) fn torn(&self, frame: &Frame, cut: Cut) -> Bytes {
         let mut whole = Vec::new();
         line(&mut whole, frame);
@@ -120,7 +121,7 @@ impl Framing {
     }
 }
 
-/// Where a torn event is broken off.
+/// Where a partial event ends.
 fn tear(line: &[u8], cut: Cut) -> usize {
     let middle = line.len() / 2;
     match cut {
@@ -142,11 +143,11 @@ pub(crate) fn line(buffer: &mut Vec<u8>, frame: &Frame) {
     buffer.extend_from_slice(b"}\n");
 }
 
-/// One whole gzip member.
+/// Returns one complete gzip member.
 pub(crate) fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    // Flushed before its end, as upstream does: Go's reader keeps back what comes with the end of a member until the next
-    // member begins, and a client in Go would wait for events that have long arrived.
+    // Flushed before its end, as upstream does: Go's reader holds back data that arrives with the end of a
+    // member until the next member starts, so a Go client would wait for events that have already arrived.
     let written = encoder.write_all(plain).and_then(|()| encoder.flush());
     debug_assert!(written.is_ok(), "writing to a vector does not fail");
     encoder.finish().unwrap_or_default()

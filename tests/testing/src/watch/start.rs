@@ -1,4 +1,4 @@
-//! How a watch begins: from a version, or with the present state.
+//! The start of a watch: from a version, or with the current state.
 
 use std::collections::VecDeque;
 
@@ -13,13 +13,13 @@ use crate::state::State;
 use crate::storage::{Change, ChangeKind, Compacted};
 use crate::watch::frame::{EventType, Frame, Framing};
 
-/// Whether a watch begins with the present state.
+/// Whether a watch starts with the current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Initial {
     None,
-    /// Present objects, and then the end bookmark if bookmarks are allowed.
+    /// Existing objects, then the end bookmark if bookmarks are allowed.
     WithEnd,
-    /// Present objects only, as servers did before watch-list.
+    /// Existing objects only, as servers did before watch-list.
     Bare,
 }
 
@@ -35,14 +35,14 @@ impl Initial {
     }
 }
 
-/// Where a watch begins.
+/// The start of a watch.
 pub(super) struct Start {
     pub(super) cursor: u64,
     pub(super) frames: VecDeque<Frame>,
     pub(super) phase: Phase,
 }
 
-/// What is needed to find out.
+/// The parameters to determine it.
 pub(super) struct Opening<'a> {
     pub(super) state: &'a State,
     pub(super) shared: &'a Shared,
@@ -96,7 +96,7 @@ impl Opening<'_> {
         })
     }
 
-    /// The present objects as ADDED events, as the faults leave them.
+    /// Returns the existing objects as ADDED events, with the faults applied.
     fn present(&self, newest: u64) -> Result<VecDeque<Frame>, Compacted> {
         let (storage, request) = (&self.state.storage, self.request);
         let back = self.plan.changes_before_end().unwrap_or(0);
@@ -127,7 +127,7 @@ impl Opening<'_> {
         Ok(added.into())
     }
 
-    /// Older states of objects that are there at `cursor`, if a fault sends them again.
+    /// Returns older states of objects that exist at `cursor`, if a fault repeats them.
     fn repeated(&self, cursor: u64) -> VecDeque<Frame> {
         let (storage, request) = (&self.state.storage, self.request);
         let Some(revisions) = self.plan.repeat_events() else {
@@ -166,7 +166,7 @@ impl Opening<'_> {
         }
     }
 
-    /// A stream of one ERROR event.
+    /// Returns a stream of one ERROR event.
     fn failing(&self, cursor: u64, error: &ApiError) -> Start {
         let frames = VecDeque::from([self.framing.error(error)]);
         Start {
@@ -177,7 +177,7 @@ impl Opening<'_> {
     }
 }
 
-/// The event a change means to a watch.
+/// Returns the event of a change for a watch.
 pub(super) fn frame_of(
     request: &WatchRequest,
     framing: &Framing,
@@ -197,7 +197,7 @@ pub(super) fn frame_of(
         (Some(_), false) if change.kind == ChangeKind::Delete => {
             Some(framing.object(EventType::Deleted, &change.new))
         }
-        // It left the selector: upstream sends what it was, under the version of the change.
+        // It no longer matches the selector: upstream sends its last state under the version of the change.
         (Some(old), false) => {
             let left = old.restamped(change.revision, &state.versions.print(change.revision));
             Some(framing.object(EventType::Deleted, &left))

@@ -1,4 +1,4 @@
-//! Faults: each does what it says, to the requests it names, as often as it is told.
+//! Each fault has its documented effect, on the selected requests, as often as configured.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const WATCH: &str = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersi
 const WATCH_LIST: &str = "/api/v1/namespaces/default/configmaps?watch=1&sendInitialEvents=true\
                           &resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
-/// What a watch sends under a fault: its events, and how it ended.
+/// Returns the events of a watch with a fault, and how it ended.
 async fn check_watch(server: &ApiServer, uri: &str, fault: Fault, expected: &[&str]) {
     let id = server.faults().add(Rule::new(fault).once());
     let mut watch = Lines::open(server, &format!("{uri}&timeoutSeconds=1")).await;
@@ -65,7 +65,7 @@ async fn refusals_apply_to_the_requests_they_name_as_often_as_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn connections_are_refused_hang_or_come_late() {
+async fn connections_are_refused_hang_or_are_delayed() {
     let server = two();
     server.faults().add(Rule::new(Fault::Refuse).once());
     let refused = send(&server, Method::GET, CONFIG_MAPS, &[], String::new())
@@ -161,7 +161,7 @@ async fn copies_of_another_namespace_are_sent_to_requests_of_one_namespace() {
     };
     let events = ["ADDED a@11", "ADDED a@11", "ADDED b@12", "ADDED b@12", "end"];
     check_watch(&server, WATCH, foreign(Some("elsewhere")), &events).await;
-    // A copy in the requested namespace is not foreign: the fault does not strike.
+    // A copy in the requested namespace is not foreign: the fault does not apply.
     let own = server.faults().add(Rule::new(foreign(Some("default"))));
     let list = get(&server, CONFIG_MAPS).await.json();
     assert_eq!(list["items"].as_array().unwrap().len(), 2);
@@ -245,7 +245,7 @@ async fn faults_apply_to_the_end_bookmark_and_initial_events() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shuffled_initial_events_depend_on_the_seed_alone() {
+async fn shuffled_initial_events_depend_only_on_the_seed() {
     let server = ApiServer::start();
     for number in 0..8 {
         server.create(&config_map(&format!("m{number}"))).unwrap();
@@ -277,7 +277,7 @@ async fn empty_gzip_members_do_not_disturb_a_multi_member_reader() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn objects_are_garbled_in_lists_and_events() {
+async fn objects_are_corrupted_in_lists_and_events() {
     let server = two();
     let fault = |garble| Fault::GarbleEvent {
         kind: EventType::Added,
@@ -324,7 +324,7 @@ async fn objects_are_garbled_in_lists_and_events() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_are_truncated_stripped_or_made_tables() {
+async fn lists_are_truncated_stripped_or_sent_as_tables() {
     let server = two();
     let once = |fault| server.faults().add(Rule::new(fault).once());
     once(Fault::TruncateList { bytes: 100 });
@@ -346,7 +346,7 @@ async fn lists_are_truncated_stripped_or_made_tables() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stale_replica_shows_the_past_and_its_watches_catch_up() {
+async fn a_stale_replica_reads_an_old_state_and_its_watches_catch_up() {
     let server = two();
     let id = server.faults().add(Fault::Stale(11));
     let list = get(&server, CONFIG_MAPS).await;
@@ -381,7 +381,7 @@ async fn a_rewind_undoes_writes_and_closes_watches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn random_faults_depend_on_the_seed_alone() {
+async fn random_faults_depend_only_on_the_seed() {
     let run = async |seed| {
         let server = two();
         server.faults().random(seed, Profile::mild());

@@ -38,7 +38,7 @@ fn widget(name: &str) -> Value {
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
 #[tokio::test(start_paused = true)]
-async fn a_posted_definition_is_served_at_once_in_every_version() {
+async fn a_posted_definition_is_served_immediately_in_every_version() {
     let server = ApiServer::start();
     assert_eq!(get(&server, WIDGETS).await.code, 404);
     let definitions: Api<CustomResourceDefinition> = Api::all(server.client());
@@ -86,7 +86,7 @@ async fn removing_a_definition_deletes_its_objects_and_closes_its_watches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_custom_resource_counts_changes_of_anything_but_metadata_and_status() {
+async fn changes_outside_metadata_and_status_increment_the_generation() {
     let server = ApiServer::start();
     server.create(&definition()).unwrap();
     let created = call(&server, Method::POST, WIDGETS, widget("w")).await.json();
@@ -152,7 +152,7 @@ async fn discovery_names_built_in_and_custom_kinds_in_both_forms() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn version_health_and_unknown_pages_answer_as_usual() {
+async fn version_health_and_unknown_paths_answer_as_upstream() {
     let server = ApiServer::start();
     assert_eq!(server.client().apiserver_version().await.unwrap().minor, "37");
     for page in ["/healthz", "/livez", "/readyz"] {

@@ -82,7 +82,7 @@ async fn the_number_of_remaining_items_is_unknown_with_a_selector() {
             }
         }
     }
-    // A selector that is given and empty selects everything, so the number is known.
+    // An empty selector selects everything, so the number is known.
     let (_, metadata) = page(&server, "limit=1&labelSelector=&fieldSelector=").await;
     assert_eq!(metadata["remainingItemCount"], 4);
 }
@@ -95,7 +95,7 @@ async fn the_number_of_remaining_items_shrinks_from_page_to_page() {
     let (_, last) = page(&server, &format!("limit=2&continue={}", token(&second))).await;
     let remaining = [first, second, last].map(|metadata| metadata["remainingItemCount"].clone());
     assert_eq!(remaining, [json!(3), json!(1), Value::Null]);
-    // A limit that everything fits into leaves no page behind.
+    // With a limit that covers everything there is no next page.
     assert_eq!(
         page(&server, "limit=5").await.1,
         json!({ "resourceVersion": "15" })
@@ -103,7 +103,7 @@ async fn the_number_of_remaining_items_shrinks_from_page_to_page() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_token_is_refused_with_one_that_goes_on_inconsistently() {
+async fn an_expired_token_is_refused_with_an_inconsistent_continue_token() {
     let server = five();
     let (_, first) = page(&server, "limit=2").await;
     server.create(&config_map("cc")).unwrap();
@@ -248,7 +248,7 @@ async fn items_of_built_in_kinds_do_not_repeat_their_type() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn long_lists_are_compressed_for_clients_that_take_gzip() {
+async fn long_lists_are_compressed_for_clients_that_accept_gzip() {
     let server = ApiServer::start();
     for name in ["a", "b"] {
         let mut object = config_map(name);
@@ -272,7 +272,7 @@ async fn long_lists_are_compressed_for_clients_that_take_gzip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn opaque_versions_are_understood_though_they_are_not_numbers() {
+async fn opaque_versions_are_accepted_although_they_are_not_numbers() {
     let server = fill(
         ApiServer::builder()
             .first_revision(6)
@@ -290,13 +290,13 @@ async fn opaque_versions_are_understood_though_they_are_not_numbers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_stands_alone_and_is_relative_to_what_is_listed() {
+async fn a_token_excludes_other_options_and_is_relative_to_the_collection() {
     let server = five();
     let (_, first) = page(&server, "limit=2").await;
     let uri = format!("{CONFIG_MAPS}?continue={}&resourceVersion=15", token(&first));
     let message = "specifying resource version is not allowed when using continue";
     check_refused(&server, Method::GET, &uri, Value::Null, 400, message).await;
-    // As upstream: the token of one namespace goes on in another one.
+    // As upstream, the token of one namespace continues in another one.
     let mut elsewhere = config_map("c");
     elsewhere["metadata"]["namespace"] = "other".into();
     server.create(&elsewhere).unwrap();

@@ -1,9 +1,6 @@
-//! The API server's own tests, through `kube::Client` where it can say what is needed, and through raw requests elsewhere.
+//! Tests of the API server, through `kube::Client` where possible, otherwise through raw requests.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a helper that panics fails its test, which is what it is for"
-)]
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 mod faults;
 mod kinds;

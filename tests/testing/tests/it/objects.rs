@@ -1,4 +1,4 @@
-//! Create, read, update, delete, and what the server refuses.
+//! Create, read, update and delete, and the errors of the server.
 
 use http::Method;
 use informer_testing::{ApiServer, Clock};
@@ -14,7 +14,7 @@ fn parse<K: serde::de::DeserializeOwned>(value: Value) -> K {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_created_object_is_stamped_and_can_be_read_back() {
+async fn a_created_object_gets_server_fields_and_can_be_read_back() {
     let server = ApiServer::builder()
         .clock(Clock::Fixed(Timestamp::UNIX_EPOCH))
         .start();
@@ -100,7 +100,7 @@ async fn refusals_use_the_messages_of_the_real_server() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_update_that_changes_nothing_keeps_the_version() {
+async fn an_update_without_changes_keeps_the_version() {
     let server = ApiServer::start();
     let api: Api<ConfigMap> = Api::default_namespaced(server.client());
     let created = api
@@ -119,9 +119,9 @@ async fn an_update_that_changes_nothing_keeps_the_version() {
     assert_eq!(changed.metadata.uid, created.metadata.uid);
 }
 
-/// A write that changes nothing, some time after the creation.
+/// A write without changes, some time after the creation.
 #[tokio::test(start_paused = true)]
-async fn a_write_that_changes_nothing_keeps_version_and_times_however_late_it_is() {
+async fn a_late_write_without_changes_keeps_version_and_times() {
     let server = ApiServer::builder()
         .clock(Clock::Tokio(Timestamp::UNIX_EPOCH))
         .start();
@@ -157,7 +157,7 @@ async fn a_write_that_changes_nothing_keeps_version_and_times_however_late_it_is
     let json = [("content-type", "application/json")];
     let mine = format!("{uri}?fieldManager=me");
     let test = json!([{ "op": "test", "path": "/data/k", "value": "v" }]);
-    // A client that sends the record of owners back may have changed or lost their times.
+    // A client that sends managedFields back may have changed or dropped their times.
     let mut other_times = before.clone();
     let mut no_times = before.clone();
     for place in 0..2 {
@@ -189,7 +189,7 @@ async fn a_write_that_changes_nothing_keeps_version_and_times_however_late_it_is
         );
         assert_eq!(server.revision(), revision, "{method} {headers:?} {body}");
     }
-    // What does change something has the time of the change.
+    // A write with changes has the time of the change.
     call_with(
         &server,
         Method::PATCH,
@@ -245,7 +245,7 @@ async fn status_is_written_only_through_its_subresource() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn finalizers_hold_an_object_until_the_last_one_is_gone() {
+async fn finalizers_delay_a_deletion_until_the_last_one_is_removed() {
     let server = ApiServer::start();
     let api: Api<ConfigMap> = Api::default_namespaced(server.client());
     let mut held: ConfigMap = parse(config_map("held"));
@@ -306,7 +306,7 @@ async fn selectors_narrow_a_list_and_a_collection_delete() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_created_in_a_namespace_that_is_going() {
+async fn nothing_is_created_in_a_terminating_namespace() {
     let server = ApiServer::start();
     let mut held: ConfigMap = parse(config_map("held"));
     held.metadata.namespace = Some("web".into());
@@ -364,7 +364,7 @@ async fn deletions_honour_their_preconditions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_servers_with_one_seed_answer_alike() {
+async fn two_servers_with_the_same_seed_give_the_same_answers() {
     let run = |seed| {
         let server = ApiServer::builder()
             .seed(seed)
@@ -393,7 +393,7 @@ async fn a_dry_run_changes_nothing() {
     assert!(server.objects::<ConfigMap>().is_empty());
 }
 
-/// Held against the real server by the live tests; the texts of upstream.
+/// The live tests compare these answers with the real server; the texts are upstream's.
 #[tokio::test(start_paused = true)]
 async fn metadata_and_options_are_validated_before_anything_is_written() {
     let server = ApiServer::start();
@@ -473,7 +473,7 @@ async fn metadata_and_options_are_validated_before_anything_is_written() {
         "Too large resource version",
     )
     .await;
-    // What is accepted: the standard finalizers, a domain, the empty label.
+    // Accepted: the standard finalizers, a domain, the empty label.
     let mut good = config_map("b");
     good["metadata"]["labels"] = json!({ "example.com/App_1": "", "a": "x.y-z_1" });
     good["metadata"]["finalizers"] = json!(["orphan", "example.com/x"]);
@@ -481,7 +481,7 @@ async fn metadata_and_options_are_validated_before_anything_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn empty_metadata_is_left_out() {
+async fn empty_metadata_is_omitted() {
     let server = ApiServer::start();
     let mut object = config_map("a");
     for (field, value) in [

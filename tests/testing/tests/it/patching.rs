@@ -1,4 +1,4 @@
-//! PATCH: that each content type reaches its function, and what surrounds them.
+//! PATCH over HTTP: content types, owners, conflicts and subresources.
 
 use http::Method;
 use informer_testing::ApiServer;
@@ -31,7 +31,7 @@ fn deployment() -> Value {
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/web";
 
 #[tokio::test(start_paused = true)]
-async fn every_type_of_patch_changes_what_it_names() {
+async fn every_type_of_patch_is_applied() {
     let server = ApiServer::start();
     server.create(&deployment()).unwrap();
     let image = |answer: &Answer| answer.json()["spec"]["template"]["spec"]["containers"].clone();

@@ -1,4 +1,5 @@
-//! Random faults never lie: a plain client that believes every stream it reads is right at every end bookmark.
+//! Random faults do not corrupt data: a simple client that applies every stream has the right state at every
+//! end bookmark.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::support::{CONFIG_MAPS, Lines, config_map};
 /// Names and versions of all config maps.
 type View = BTreeMap<String, String>;
 
-/// The server, and what it held after each revision.
+/// The server, and its state after each revision.
 struct World {
     server: ApiServer,
     past: BTreeMap<String, View>,
@@ -31,7 +32,7 @@ impl World {
         }
     }
 
-    /// One write: the names and what is done to them come from a counter, so that every run is the same.
+    /// One write. Name and operation come from a counter, so that every run is the same.
     fn write(&mut self) {
         self.written += 1;
         let name = format!("m{}", self.written * 7 % 5);
@@ -59,18 +60,18 @@ fn apply(view: &mut View, event: &Value) {
     match event["type"].as_str() {
         Some("ADDED" | "MODIFIED") => drop(view.insert(text("name"), text("resourceVersion"))),
         Some("DELETED") => drop(view.remove(&text("name"))),
-        other => panic!("not about an object: {other:?}"),
+        other => panic!("not an event of an object: {other:?}"),
     }
 }
 
-/// How many bookmarks were right and how many were not.
+/// The number of bookmarks at which the state was right, and wrong.
 #[derive(Debug, Default)]
 struct Verdict {
     right: usize,
     wrong: usize,
 }
 
-/// Reads one stream until it ends, in whatever way, and compares at every bookmark.
+/// Reads one stream until it ends or fails, and compares the state at every bookmark.
 async fn follow(world: &mut World, verdict: &mut Verdict) {
     let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     let uri = format!("{CONFIG_MAPS}?{query}&timeoutSeconds=120");
@@ -79,7 +80,7 @@ async fn follow(world: &mut World, verdict: &mut Verdict) {
         return;
     };
     let mut view = View::new();
-    // A breath of fresh air now and then: the initial state is where most faults are.
+    // Close the watches now and then: most faults affect the initial state.
     for _ in 0..50 {
         world.write();
         match lines.try_next().await {

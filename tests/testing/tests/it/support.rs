@@ -1,4 +1,4 @@
-//! Helpers: raw requests, watch streams line by line, and short ways to write objects.
+//! Helpers: raw requests, watch streams line by line, and constructors of objects.
 
 use std::collections::VecDeque;
 use std::io::Read as _;
@@ -91,7 +91,7 @@ pub(crate) async fn get(server: &ApiServer, uri: &str) -> Answer {
     call(server, Method::GET, uri, Value::Null).await
 }
 
-/// Checks that a request is refused with these words.
+/// Checks that a request is refused with this message.
 pub(crate) async fn check_refused(
     server: &ApiServer,
     method: Method,
@@ -123,7 +123,7 @@ pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// A watch read line by line.
 pub(crate) struct Lines {
     body: std::pin::Pin<Box<dyn futures::Stream<Item = Result<Bytes, String>> + Send>>,
-    /// Compressed bytes whose member is not complete yet.
+    /// Compressed bytes of an incomplete gzip member.
     packed: Vec<u8>,
     plain: Vec<u8>,
     lines: VecDeque<Value>,
@@ -144,7 +144,7 @@ impl Lines {
         Self::new(response)
     }
 
-    /// As `open_with`, for servers that may refuse.
+    /// Like `open_with`, for requests that may be refused.
     pub(crate) async fn try_open(server: &ApiServer, uri: &str, headers: &[(&str, &str)]) -> Option<Self> {
         let response = send(server, Method::GET, uri, headers, String::new())
             .await
@@ -172,7 +172,7 @@ impl Lines {
         }
     }
 
-    /// The next event, `None` at the end, `Err` where the connection broke.
+    /// Returns the next event, `None` at the end, `Err` if the connection broke.
     pub(crate) async fn try_next(&mut self) -> Result<Option<Value>, String> {
         loop {
             if let Some(line) = self.lines.pop_front() {
@@ -197,7 +197,7 @@ impl Lines {
         }
     }
 
-    /// Moves complete gzip members over to the plain text.
+    /// Decompresses the complete gzip members.
     fn unpack(&mut self) {
         loop {
             let (mut member, mut rest) = (Vec::new(), &self.packed[..]);
@@ -214,7 +214,7 @@ impl Lines {
         self.try_next().await.expect("a healthy stream")
     }
 
-    /// The next `count` events as `TYPE name@version`.
+    /// Returns the next `count` events as `TYPE name@version`.
     pub(crate) async fn take(&mut self, count: usize) -> Vec<String> {
         let mut events = Vec::new();
         for _ in 0..count {
@@ -223,7 +223,7 @@ impl Lines {
         events
     }
 
-    /// All events until the end.
+    /// Returns all events until the end.
     pub(crate) async fn rest(&mut self) -> Vec<String> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {

@@ -36,7 +36,7 @@ async fn a_watch_sends_every_change_after_its_version_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn leaving_a_selector_is_a_deletion_and_entering_an_addition() {
+async fn leaving_a_selector_sends_deleted_and_entering_sends_added() {
     let server = server();
     let mut watch = Lines::open(
         &server,
@@ -56,7 +56,7 @@ async fn leaving_a_selector_is_a_deletion_and_entering_an_addition() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_end_with_an_annotated_bookmark_and_the_stream_goes_on() {
+async fn initial_events_end_with_an_annotated_bookmark_and_the_watch_continues() {
     let server = server();
     create(&server, &config_map("b"));
     create(&server, &config_map("a"));
@@ -71,7 +71,7 @@ async fn initial_events_end_with_an_annotated_bookmark_and_the_stream_goes_on() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_list_is_many_gzip_members_when_the_client_takes_gzip() {
+async fn a_watch_list_has_many_gzip_members_if_the_client_accepts_gzip() {
     let server = server();
     create(&server, &config_map("a"));
     let uri = format!("{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true");
@@ -86,7 +86,7 @@ async fn a_watch_list_is_many_gzip_members_when_the_client_takes_gzip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bookmarks_come_in_their_interval_and_before_the_timeout() {
+async fn bookmarks_are_sent_at_their_interval_and_before_the_timeout() {
     let server = server();
     let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=90");
     let started = tokio::time::Instant::now();
@@ -100,14 +100,14 @@ async fn bookmarks_come_in_their_interval_and_before_the_timeout() {
     assert_eq!(started.elapsed(), Duration::from_secs(90));
 }
 
-/// A change that a watch of config maps learns of by a bookmark only.
+/// A change that a watch of config maps sees only as a bookmark.
 fn secret() -> Value {
     json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "namespace": "default" } })
 }
 
-/// As the real server: nothing is sent that the client does not know already.
+/// As the real server: a bookmark without new information is not sent.
 #[tokio::test(start_paused = true)]
-async fn a_watch_gets_no_bookmark_of_the_version_it_began_at() {
+async fn a_watch_gets_no_bookmark_for_its_start_version() {
     let server = server();
     let initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&";
     for (query, expected) in [("resourceVersion=10", vec![]), (initial, vec!["BOOKMARK end@10"])] {
@@ -117,15 +117,15 @@ async fn a_watch_gets_no_bookmark_of_the_version_it_began_at() {
     }
 }
 
-/// kube-apiserver 1.37.1 answers 200, sends nothing at all, and closes the watch in time.
+/// kube-apiserver 1.37.1 answers 200, sends nothing, and closes the watch at its timeout.
 #[tokio::test(start_paused = true)]
-async fn a_watch_from_a_version_that_is_not_reached_is_silent() {
+async fn a_watch_from_a_future_version_sends_nothing() {
     let server = server();
     let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=12&allowWatchBookmarks=true&timeoutSeconds=90");
     let mut watch = Lines::open(&server, &uri).await;
     create(&server, &config_map("a"));
     assert_eq!((watch.code, watch.rest().await), (200, Vec::new()));
-    // What comes after the version is sent.
+    // Changes after the version are sent.
     let mut watch = Lines::open(&server, &uri).await;
     create(&server, &config_map("b"));
     create(&server, &config_map("c"));
@@ -174,7 +174,7 @@ async fn watch_options_are_validated_with_upstreams_messages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_version_in_the_future_is_waited_for_or_refused_in_the_stream() {
+async fn a_version_in_the_future_is_awaited_or_refused_in_the_stream() {
     let server = server();
     let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=11")).await;
     create(&server, &config_map("a"));
@@ -198,11 +198,11 @@ async fn closing_watches_and_dropping_the_server_end_the_streams() {
     assert_eq!(second.next().await, None);
 }
 
-/// More changes than the server looks at under one lock, twice over, and more bytes than one chunk has.
+/// More than twice the changes that the server reads under one lock, and more bytes than one chunk.
 const MANY: usize = 1_300;
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_is_behind_by_several_batches_skips_nothing() {
+async fn a_watch_that_lags_by_several_batches_skips_nothing() {
     let server = server();
     let uri = format!("{CONFIG_MAPS}?watch=1&resourceVersion=10&allowWatchBookmarks=true");
     let mut early = Lines::open(&server, &uri).await;
@@ -220,11 +220,11 @@ async fn a_watch_that_is_behind_by_several_batches_skips_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_selective_watch_that_is_behind_by_several_batches_skips_nothing() {
+async fn a_selective_watch_that_lags_by_several_batches_skips_nothing() {
     let server = server();
     let mut expected = Vec::new();
     for number in 0..MANY {
-        // Two changes of which one is selected, and one of another kind.
+        // Two changes, one of them selected, and one change of another kind.
         create(&server, &labelled(&format!("x{number:04}"), "x"));
         expected.push(format!("ADDED x{number:04}@{}", server.revision()));
         create(&server, &labelled(&format!("y{number:04}"), "y"));
@@ -245,7 +245,7 @@ async fn a_selective_watch_that_is_behind_by_several_batches_skips_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_initial_state_of_several_batches_is_whole() {
+async fn an_initial_state_of_several_batches_is_complete() {
     let server = server();
     for number in 0..MANY {
         create(&server, &config_map(&format!("m{number:04}")));
@@ -259,7 +259,7 @@ async fn an_initial_state_of_several_batches_is_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn compacting_an_older_revision_does_not_bring_history_back() {
+async fn compacting_an_older_revision_does_not_restore_history() {
     let server = server();
     for name in ["a", "b", "c"] {
         create(&server, &config_map(name));
@@ -278,7 +278,7 @@ async fn compacting_an_older_revision_does_not_bring_history_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_that_falls_too_far_behind_is_closed() {
+async fn a_watch_that_lags_too_far_is_closed() {
     let server = ApiServer::builder().first_revision(6).watch_buffer(2).start();
     let mut watch = Lines::open(&server, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=10")).await;
     for name in ["a", "b", "c"] {

@@ -1,4 +1,4 @@
-//! What the scripts apply.
+//! The manifests that the scripts apply.
 
 pub(crate) fn deployment(replicas: u32) -> String {
     format!(

@@ -1,4 +1,4 @@
-//! Runs kubectl, never longer than a limit, and checks what it prints.
+//! Runs kubectl with a timeout, and checks its output.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// No call may take longer; one that does is killed and fails the test.
+/// The timeout of a call. A call that takes longer is killed and fails the test.
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[expect(clippy::print_stdout, reason = "a skipped test must say so")]
@@ -14,7 +14,7 @@ pub(crate) fn say_skipped() {
     println!("skipped: kubectl is not installed");
 }
 
-/// A kubectl with a kubeconfig, a cache and a home of its own.
+/// A kubectl with its own kubeconfig, cache and home directory.
 pub(crate) struct Kubectl {
     program: PathBuf,
     directory: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct Kubectl {
 }
 
 impl Kubectl {
-    /// The program in `KUBECTL`, or the one on the PATH; `None` if there is none.
+    /// Returns the program in `KUBECTL`, or `kubectl` on the PATH; `None` if neither exists.
     pub(crate) fn find(kubeconfig: &str) -> Option<Kubectl> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let program = match std::env::var_os("KUBECTL") {
@@ -51,17 +51,17 @@ impl Kubectl {
         self.run_with(line, &[])
     }
 
-    /// Runs a command given as one line and further arguments, which may have blanks in them.
+    /// Runs a command given as one line and further arguments, which may contain blanks.
     pub(crate) fn run_with(&self, line: &str, more: &[&str]) -> Output {
         self.spawn(line, more).finish().expect_success()
     }
 
-    /// Runs a command that must fail; what it says about that is the output.
+    /// Runs a command that must fail, and returns its error output.
     pub(crate) fn fails(&self, line: &str) -> Output {
         self.spawn(line, &[]).finish().expect_failure()
     }
 
-    /// Starts a command that goes on until it is dropped.
+    /// Starts a command that runs until it is dropped.
     pub(crate) fn start(&self, line: &str) -> Running {
         self.spawn(line, &[])
     }
@@ -124,14 +124,14 @@ impl Kubectl {
 
 impl Drop for Kubectl {
     fn drop(&mut self) {
-        // What a failed test left behind is worth a look.
+        // Keep the files of a failed test.
         if !std::thread::panicking() {
             let _ = fs::remove_dir_all(&self.directory);
         }
     }
 }
 
-/// A kubectl that has not ended yet. Dropping it kills it.
+/// A running kubectl. Dropping it kills the process.
 pub(crate) struct Running {
     line: String,
     child: Child,
@@ -141,7 +141,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits until `expected` is part of what was printed so far.
+    /// Waits until the output contains `expected`.
     pub(crate) fn waits_for(&self, expected: &str) {
         loop {
             let printed = read(&self.out);
@@ -158,7 +158,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end, which must be a success.
+    /// Waits for the end, and checks that the command succeeded.
     pub(crate) fn ends_well(self) {
         self.finish().expect_success();
     }
@@ -230,7 +230,7 @@ impl Finished {
     }
 }
 
-/// What a call printed.
+/// The output of a call.
 pub(crate) struct Output {
     line: String,
     text: String,
@@ -257,7 +257,7 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }
 
-/// kubectl is another process in real time, so there is no clock to pause.
+/// kubectl is another process, so the clock cannot be paused.
 fn pause() {
     std::thread::sleep(Duration::from_millis(20));
 }

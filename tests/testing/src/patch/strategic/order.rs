@@ -1,4 +1,5 @@
-//! The order of a merged list: what `$setElementOrder` or the patch says, with the server's own items kept in place.
+//! The order of a merged list: that of `$setElementOrder` or the patch, with the other items of the server in
+//! place.
 
 use serde_json::Value;
 
@@ -6,7 +7,7 @@ use super::{Object, SET_ORDER, go_list, merge_lists, no_merge_key};
 use crate::patch::PatchError;
 use crate::schema::{Rules, Strategy};
 
-/// The two orders a merged list has to follow; where they disagree the patch wins.
+/// The two orders that a merged list follows; if they differ, the order of the patch is used.
 pub(super) struct Order<'a> {
     pub(super) patch: &'a [Value],
     pub(super) current: &'a [Value],
@@ -15,7 +16,7 @@ pub(super) struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// Sorts `merged`, all of whose items are in one of the two lists.
+    /// Sorts `merged`. Each of its items is in one of the two lists.
     pub(super) fn arrange(&self, merged: Vec<Value>) -> Result<Vec<Value>, PatchError> {
         if let Some(key) = self.key {
             for item in merged.iter().chain(self.patch).chain(self.current) {
@@ -53,7 +54,7 @@ impl Order<'_> {
     }
 }
 
-/// Merges the lists that have a `$setElementOrder/<list>` beside them and takes both out of the patch.
+/// Merges the lists that have a `$setElementOrder/<list>` directive, and removes both from the patch.
 pub(super) fn merge_ordered_lists(
     original: &mut Object,
     patch: &mut Object,
@@ -114,7 +115,8 @@ fn take_list(object: &mut Object, name: &str) -> Result<Option<Vec<Value>>, Patc
     }
 }
 
-/// The patch must name its items in the order of the directive, and the directive must name all of them.
+/// Checks that the items of the patch are in the order of the directive, and that the directive names all of
+/// them.
 fn check_order(changes: &[Value], order: &[Value], key: Option<&str>) -> Result<(), PatchError> {
     let same = |left: &Value, right: &Value| match key {
         Some(key) => left.get(key) == right.get(key),
