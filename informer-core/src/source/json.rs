@@ -13,6 +13,7 @@ use frames::FrameSplitter;
 use list::ListReader;
 use sketch::Sketch;
 
+mod adaptor;
 mod decoder;
 mod event;
 mod field_path;

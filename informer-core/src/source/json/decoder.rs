@@ -6,7 +6,7 @@ use kube::core::TypeMeta;
 use serde::de::DeserializeOwned;
 
 use super::field_path::FieldPath;
-use super::managed_fields::{ExpectedType, Filtered, Policy, TypeNames};
+use super::managed_fields::{ExpectedType, Policy, TypeNames};
 use crate::object::Object;
 use crate::source::{Decode, DecodeError, ManagedFields};
 
@@ -56,7 +56,7 @@ impl JsonDecoder {
                 .or(types.map(TypeNames::from)),
             mismatch: Cell::new(false),
         };
-        let object = K::deserialize(Filtered::root(&mut json, &policy));
+        let object = K::deserialize(policy.filter(&mut json));
         if policy.mismatch.get() {
             return Err(DecodeError::new(
                 "its kind or apiVersion is not the one that was asked for",
@@ -68,7 +68,7 @@ impl JsonDecoder {
                 // Decoded once more, with care: only the type knows which keys are its own and not a user's.
                 let path = FieldPath::default();
                 let mut json = serde_json::Deserializer::from_str(text);
-                let _ = K::deserialize(path.track(Filtered::root(&mut json, &policy)));
+                let _ = K::deserialize(path.track(policy.filter(&mut json)));
                 describe_with_place(&error, path.print())
             })
     }

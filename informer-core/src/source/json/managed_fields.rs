@@ -1,25 +1,17 @@
-//! A serde adaptor that leaves out `metadata.managedFields` and compares `kind` and `apiVersion` while an object is
-//! decoded, and adds them where an item of a list has none.
-//!
-//! It stands between the JSON reader and the object's own `Deserialize`, at the object's root and in its metadata only:
-//! deeper values are read without it. It forwards every call, so it works for whatever a type asks of its
-//! deserializer: borrowed texts, flattened fields, enums.
+//! Leaves out `metadata.managedFields` while an object is decoded, compares its `kind` and `apiVersion` with
+//! the expected ones, and adds them to items of a list that have none.
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::fmt;
-
-use serde::de::{
-    Deserialize as _, DeserializeSeed, Deserializer, EnumAccess, Error as _, IgnoredAny, MapAccess,
-    SeqAccess, Visitor,
-};
 
 use kube::core::TypeMeta;
+use serde::de::{Deserialize as _, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess};
 
+use super::adaptor::{Adapted, Adaptor};
 use super::text::{TextDeserializer, TextSeed};
 use crate::source::ManagedFields;
 
-/// The `kind` and `apiVersion` an object must have, if it has any.
+/// The `kind` and `apiVersion` that an object must have if it has any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExpectedType {
     pub(super) kind: String,
@@ -55,14 +47,15 @@ impl<'p> From<&'p TypeMeta> for TypeNames<'p> {
 pub(super) struct Policy<'p> {
     pub(super) managed_fields: ManagedFields,
     pub(super) expected: Option<&'p ExpectedType>,
-    /// What an object without `kind` or `apiVersion` is given.
+    /// The `kind` and `apiVersion` that are added to an object without them.
     pub(super) fallback: Option<TypeNames<'p>>,
+    /// Set when an object has another `kind` or `apiVersion` than the expected one.
     pub(super) mismatch: Cell<bool>,
 }
 
-/// Wraps a deserializer, a visitor or a seed of one level.
-pub(super) struct Filtered<'p, T> {
-    inner: T,
+/// The adaptor of an object's root and of its metadata. Deeper values are read without it.
+#[derive(Clone, Copy)]
+pub(super) struct Filter<'p> {
     level: Level,
     policy: &'p Policy<'p>,
 }
@@ -73,172 +66,38 @@ enum Level {
     Metadata,
 }
 
-impl<'p, D> Filtered<'p, D> {
+impl<'p> Policy<'p> {
     /// Wraps the deserializer of an object's root.
-    pub(super) fn root(inner: D, policy: &'p Policy<'p>) -> Self {
-        Self {
+    pub(super) fn filter<D>(&'p self, inner: D) -> Adapted<D, Filter<'p>> {
+        Adapted {
             inner,
-            level: Level::Root,
-            policy,
+            adaptor: Filter {
+                level: Level::Root,
+                policy: self,
+            },
         }
     }
 
-    fn with<T>(&self, inner: T) -> Filtered<'p, T> {
-        Filtered {
-            inner,
-            level: self.level,
-            policy: self.policy,
+    fn absent(&self, level: Level) -> Absent<'p> {
+        match (level, self.fallback) {
+            (Level::Root, Some(types)) => Absent {
+                kind: Some(types.kind),
+                api_version: Some(types.api_version),
+            },
+            _ => Absent::default(),
         }
     }
 }
 
-macro_rules! forward_deserialize {
-    ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            let visitor = self.with(visitor);
-            self.inner.$method(visitor)
-        }
-    )*};
-}
-
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Filtered<'_, D> {
-    type Error = D::Error;
-
-    forward_deserialize! {
-        deserialize_any deserialize_bool
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
-        deserialize_f32 deserialize_f64 deserialize_char deserialize_str deserialize_string
-        deserialize_bytes deserialize_byte_buf deserialize_option deserialize_unit deserialize_seq
-        deserialize_map deserialize_identifier deserialize_ignored_any
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_unit_struct(name, visitor)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_newtype_struct(name, visitor)
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_tuple(len, visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_tuple_struct(name, len, visitor)
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_struct(name, fields, visitor)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_enum(name, variants, visitor)
-    }
-
-    fn is_human_readable(&self) -> bool {
-        self.inner.is_human_readable()
-    }
-}
-
-macro_rules! forward_visit {
-    ($($method:ident($type:ty))*) => {$(
-        fn $method<E: serde::de::Error>(self, value: $type) -> Result<V::Value, E> {
-            self.inner.$method(value)
-        }
-    )*};
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for Filtered<'_, V> {
-    type Value = V::Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.expecting(f)
-    }
-
-    forward_visit! {
-        visit_bool(bool)
-        visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128)
-        visit_u8(u8) visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128)
-        visit_f32(f32) visit_f64(f64) visit_char(char)
-        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
-        visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
-    }
-
-    fn visit_none<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_none()
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_unit()
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        let deserializer = self.with(deserializer);
-        self.inner.visit_some(deserializer)
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        let deserializer = self.with(deserializer);
-        self.inner.visit_newtype_struct(deserializer)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_seq(seq)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let map = FilteredMap {
+impl Adaptor for Filter<'_> {
+    fn map<'de, A: MapAccess<'de>>(self, map: A) -> impl MapAccess<'de, Error = A::Error> {
+        FilteredMap {
             map,
             level: self.level,
             policy: self.policy,
             value: NextValue::Plain,
             absent: self.policy.absent(self.level),
-        };
-        self.inner.visit_map(map)
-    }
-
-    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_enum(access)
-    }
-}
-
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Filtered<'_, S> {
-    type Value = S::Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        let deserializer = self.with(deserializer);
-        self.inner.deserialize(deserializer)
+        }
     }
 }
 
@@ -251,27 +110,15 @@ struct FilteredMap<'p, A> {
     absent: Absent<'p>,
 }
 
-/// The fields that are added at the end of the map, if they did not come.
+/// The fields that are added at the end of the map if the map does not have them.
 #[derive(Default)]
 struct Absent<'p> {
     kind: Option<&'p str>,
     api_version: Option<&'p str>,
 }
 
-impl<'p> Policy<'p> {
-    fn absent(&self, level: Level) -> Absent<'p> {
-        match (level, self.fallback) {
-            (Level::Root, Some(types)) => Absent {
-                kind: Some(types.kind),
-                api_version: Some(types.api_version),
-            },
-            _ => Absent::default(),
-        }
-    }
-}
-
 impl<'p> Absent<'p> {
-    fn came(&mut self, key: &str) {
+    fn found(&mut self, key: &str) {
         match key {
             "kind" => self.kind = None,
             "apiVersion" => self.api_version = None,
@@ -285,13 +132,13 @@ impl<'p> Absent<'p> {
     }
 }
 
-/// How the value behind the last key is to be read.
+/// How the value of the current key is read.
 #[derive(Clone, Copy)]
 enum NextValue<'p> {
     Plain,
     Metadata,
     Expected(&'p str),
-    /// It is not in the map.
+    /// The value is added: it is not in the map.
     Added(&'p str),
 }
 
@@ -321,7 +168,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FilteredMap<'_, A> {
                 self.map.next_value::<IgnoredAny>()?;
                 continue;
             }
-            self.absent.came(&key);
+            self.absent.found(&key);
             self.value = self.value_of(&key);
             return seed.deserialize(TextDeserializer::new(key)).map(Some);
         }
@@ -336,10 +183,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FilteredMap<'_, A> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         match self.value {
             NextValue::Plain => self.map.next_value_seed(seed),
-            NextValue::Metadata => self.map.next_value_seed(Filtered {
+            NextValue::Metadata => self.map.next_value_seed(Adapted {
                 inner: seed,
-                level: Level::Metadata,
-                policy: self.policy,
+                adaptor: Filter {
+                    level: Level::Metadata,
+                    policy: self.policy,
+                },
             }),
             NextValue::Expected(text) => {
                 let mismatch = &self.policy.mismatch;
@@ -354,8 +203,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FilteredMap<'_, A> {
     }
 }
 
-/// Passes a text on if it is the expected one. Null and an empty text stand for absence, as everywhere in
-/// Kubernetes: they become the expected text.
+/// A seed for a text that must be the expected one. Null and an empty text mean that the field is absent, as
+/// everywhere in Kubernetes: they become the expected text.
 struct Expected<'p, S> {
     seed: S,
     text: &'p str,
@@ -379,7 +228,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Expected<'_, S> {
     }
 }
 
-/// A text, borrowed where that is possible.
+/// A text, borrowed if possible.
 struct TextOf<'de>(Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for TextOf<'de> {

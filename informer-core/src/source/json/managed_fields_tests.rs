@@ -1,4 +1,4 @@
-//! Tests of the adaptor, with every sort of type it stands in front of.
+//! Tests of the adaptor with every sort of type.
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -22,12 +22,12 @@ fn decode<T: DeserializeOwned>(json: &str, managed_fields: ManagedFields) -> Res
         mismatch: Cell::new(false),
     };
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let value = T::deserialize(Filtered::root(&mut deserializer, &policy))?;
+    let value = T::deserialize(policy.filter(&mut deserializer))?;
     deserializer.end()?;
     Ok(value)
 }
 
-/// The adaptor's result is the plain one, without the root's managed fields or with them.
+/// Checks that the adaptor changes nothing but the managed fields of the root.
 fn check<T: DeserializeOwned + Serialize>(json: &str) {
     let mut plain = serde_json::to_value(serde_json::from_str::<T>(json).unwrap()).unwrap();
     let kept = serde_json::to_value(decode::<T>(json, ManagedFields::Keep).unwrap()).unwrap();
@@ -71,7 +71,7 @@ enum Untagged {
 }
 
 #[test]
-fn only_the_roots_managed_fields_are_left_out() {
+fn only_the_managed_fields_of_the_root_are_dropped() {
     check::<Pod>(POD);
     check::<DynamicObject>(POD);
     check::<PartialObjectMeta<Pod>>(POD);
@@ -91,7 +91,7 @@ fn flattened_fields_enums_and_options_work() {
 }
 
 #[test]
-fn metadata_of_another_type_is_the_types_own_business() {
+fn metadata_of_an_unusual_type_is_passed_on() {
     let json = r#"{"metadata":[{"managedFields":[]}]}"#;
     assert_eq!(
         decode::<serde_json::Value>(json, ManagedFields::Drop)
@@ -103,7 +103,7 @@ fn metadata_of_another_type_is_the_types_own_business() {
 }
 
 #[test]
-fn texts_are_borrowed_where_the_json_has_no_escapes() {
+fn strings_without_escapes_are_borrowed() {
     #[derive(Deserialize)]
     struct Borrowed<'a> {
         kind: &'a str,
@@ -122,7 +122,7 @@ fn texts_are_borrowed_where_the_json_has_no_escapes() {
         mismatch: Cell::new(false),
     };
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let object = Borrowed::deserialize(Filtered::root(&mut deserializer, &policy)).unwrap();
+    let object = Borrowed::deserialize(policy.filter(&mut deserializer)).unwrap();
     assert_eq!((object.kind, object.metadata), ("K", [("name", "a")].into()));
 }
 
@@ -139,10 +139,7 @@ fn check_type<T: DeserializeOwned>(types: &str, is_accepted: bool) {
         fallback: None,
         mismatch: Cell::new(false),
     };
-    let outcome = T::deserialize(Filtered::root(
-        &mut serde_json::Deserializer::from_str(&json),
-        &policy,
-    ));
+    let outcome = T::deserialize(policy.filter(&mut serde_json::Deserializer::from_str(&json)));
     assert_eq!(
         (outcome.is_ok(), policy.mismatch.get()),
         (is_accepted, !is_accepted),
@@ -151,7 +148,7 @@ fn check_type<T: DeserializeOwned>(types: &str, is_accepted: bool) {
 }
 
 #[test]
-fn a_wrong_kind_or_version_is_noticed_and_a_missing_one_is_not() {
+fn a_wrong_kind_or_version_is_an_error_and_a_missing_one_is_not() {
     #[derive(Deserialize)]
     struct Untyped {
         #[expect(dead_code, reason = "only decoded")]
@@ -170,7 +167,7 @@ fn a_wrong_kind_or_version_is_noticed_and_a_missing_one_is_not() {
 }
 
 #[test]
-fn types_are_added_where_they_are_absent() {
+fn absent_types_are_added() {
     let fallback = TypeMeta {
         api_version: "x/v1".to_owned(),
         kind: "Custom".to_owned(),
@@ -187,11 +184,9 @@ fn types_are_added_where_they_are_absent() {
         (r#""kind":"Own","apiVersion":"y/v1","#, ("Own", "y/v1")),
     ] {
         let json = format!(r#"{{{types}"metadata":{{"name":"a","labels":{{"l":"v"}}}}}}"#);
-        let object = DynamicObject::deserialize(Filtered::root(
-            &mut serde_json::Deserializer::from_str(&json),
-            &policy,
-        ))
-        .unwrap();
+        let object =
+            DynamicObject::deserialize(policy.filter(&mut serde_json::Deserializer::from_str(&json)))
+                .unwrap();
         let types = object.types.expect("they are added");
         assert_eq!(
             (types.kind.as_str(), types.api_version.as_str()),
