@@ -1,4 +1,4 @@
-//! A `kube::Client` tuned for watching, and the layer that makes one of any service stack.
+//! Creates a `kube::Client` tuned for watches, and the compression layer for custom service stacks.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,10 +15,10 @@ use kubeconfig::Files;
 mod connect;
 mod kubeconfig;
 
-/// A client for the cluster the environment names: `$KUBECONFIG`, else `~/.kube/config`, else the service account of
-/// the pod the program runs in. Tuned as [`from_config`] says.
+/// Creates a client from the environment: `$KUBECONFIG`, else `~/.kube/config`, else the service account of
+/// the pod in which the program runs. See [`from_config`] for its settings.
 ///
-/// Nothing is sent yet: whether the cluster answers shows with the first request.
+/// Sends nothing: whether the cluster responds is unknown until the first request.
 pub async fn try_default() -> Result<kube::Client, ClientError> {
     let mut config = match Files::of_environment().load().await {
         Ok(config) => config,
@@ -28,22 +28,22 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
     from_config(config)
 }
 
-/// A client for a given configuration, tuned for watching:
+/// Creates a client from a configuration, tuned for watches:
 ///
-/// - no retries of its own, so that an informer sees refusals, backs off by its own rules and can say so;
-/// - no decompression of its own: kube's reads only the first part of a compressed watch, this library reads them all
-///   (and asks for none if the configuration has `disable_compression`);
-/// - no read timeout, which would cut quiet watches; an informer has its own deadlines;
-/// - TCP keep-alive, and `TCP_USER_TIMEOUT` on Linux: a peer that vanished without closing the connection is noticed
+/// - no retries in the client, so that an informer sees errors, backs off and reports them;
+/// - no decompression in the client: kube's reads only the first gzip member of a compressed watch, this library reads
+///   all (responses are not compressed if the configuration has `disable_compression`);
+/// - no read timeout, which would end silent watches; an informer has its own deadlines;
+/// - TCP keep-alive, and `TCP_USER_TIMEOUT` on Linux: a peer that vanished without closing the connection is detected
 ///   within about 45 s. Connections through a proxy do not have it;
-/// - a `User-Agent`, unless the configuration brings one.
+/// - a `User-Agent`, unless the configuration has one.
 ///
-/// It is a full `kube::Client` and can be used for anything else too.
+/// It is a complete `kube::Client` and can be used for other requests, too.
 pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError> {
     check(&config)?;
     let is_compressed = !std::mem::replace(&mut config.disable_compression, true);
     config.default_retry = false;
-    // The write timeout stays: it counts only while a request is being sent, and a watch sends nothing after that.
+    // The write timeout stays: it applies only while a request is sent, and a watch sends nothing after that.
     config.read_timeout = None;
     if !config.headers.iter().any(|(name, _)| name == USER_AGENT) {
         config.headers.push((
@@ -52,11 +52,11 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
         ));
     }
     let plugin = plugin_of(&config);
-    // kube panics on a token that cannot be a header. One in the configuration was checked above; one that a
-    // credential plugin gives is seen by kube only.
+    // kube panics on a token that is not a valid header. The token in the configuration was checked above;
+    // the token of a credential plugin is known to kube only.
     let builder = catch_unwind(AssertUnwindSafe(|| connect::builder(config)))
         .map_err(|_| match &plugin {
-            Some(_) => bad_token("that a credential plugin gave"),
+            Some(_) => bad_token("of the credential plugin"),
             None => ClientError::Build {
                 why: "kube panicked; the panic message has the reason".to_owned(),
             },
@@ -69,15 +69,16 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
     })
 }
 
-/// The layer that lets this library's own lists and watches be compressed; every other request passes unchanged.
+/// Returns the layer that requests compression for the lists and watches of this library. Other requests pass
+/// unchanged.
 ///
-/// [`from_config`] puts it on. Put it on a service stack of your own if that stack does not decompress by itself:
+/// [`from_config`] adds it. Add it to a custom service stack if the stack does not decompress responses:
 /// `ClientBuilder::new(service, "default").with_layer(&client::layer()).build()`.
 pub fn layer() -> CompressionLayer {
     CompressionLayer { _private: () }
 }
 
-/// See [`layer`].
+/// The layer that requests compression; see [`layer`].
 #[derive(Clone, Copy, Debug)]
 pub struct CompressionLayer {
     _private: (),
@@ -91,7 +92,7 @@ impl<S> Layer<S> for CompressionLayer {
     }
 }
 
-/// The service [`CompressionLayer`] makes.
+/// The service of [`CompressionLayer`].
 #[derive(Clone, Copy, Debug)]
 pub struct Compression<S> {
     inner: S,
@@ -119,21 +120,20 @@ where
     }
 }
 
-/// Why no client could be made. The text says what to do about it and quotes nothing secret.
+/// Why no client could be created. The text says how to fix it and contains no secrets.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// There is no kubeconfig, and the program does not run in a pod.
+    /// No kubeconfig exists, and the program does not run in a pod.
     NoConfiguration,
-    /// There is a kubeconfig, but it cannot be used.
+    /// A kubeconfig exists, but is invalid.
     Kubeconfig {
-        /// The files it was read from: several if `KUBECONFIG` names several and it is unknown which is to
-        /// blame.
+        /// The files of the kubeconfig: several if `KUBECONFIG` names several and the invalid one is unknown.
         paths: Vec<PathBuf>,
         /// What is wrong with it.
         why: String,
     },
-    /// The configuration is complete, but no client can be made from it.
+    /// The configuration is complete, but no client can be created from it.
     Build {
         /// What is wrong with it.
         why: String,
@@ -150,21 +150,21 @@ impl fmt::Display for ClientError {
             ),
             Self::Kubeconfig { paths, why } => {
                 let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-                write!(f, "the kubeconfig {} cannot be used: {why}", paths.join(", "))
+                write!(f, "cannot use kubeconfig {}: {why}", paths.join(", "))
             }
-            Self::Build { why } => write!(f, "no client can be made from this configuration: {why}"),
+            Self::Build { why } => write!(f, "cannot create a client: {why}"),
         }
     }
 }
 
 impl std::error::Error for ClientError {}
 
-/// Refuses what kube would panic on.
+/// Checks for values on which kube would panic.
 fn check(config: &kube::Config) -> Result<(), ClientError> {
     let url = &config.cluster_url;
     if !matches!(url.scheme_str(), Some("http" | "https")) || url.authority().is_none() {
         return Err(ClientError::Build {
-            why: format!("the cluster's URL {url:?} does not begin with https:// or http:// and a host"),
+            why: format!("invalid cluster URL {url:?}: use https:// or http:// and a host"),
         });
     }
     match &config.auth_info.token {
@@ -175,17 +175,19 @@ fn check(config: &kube::Config) -> Result<(), ClientError> {
 
 fn bad_token(whose: &str) -> ClientError {
     ClientError::Build {
-        why: format!("the token {whose} has a line end or another character that cannot be sent"),
+        why: format!(
+            "the token {whose} contains a line break or another character that is invalid in a header"
+        ),
     }
 }
 
-/// The command of the credential plugin: its name only, arguments and environment may hold secrets.
+/// The name of the credential plugin's command. Arguments and environment may contain secrets.
 fn plugin_of(config: &kube::Config) -> Option<String> {
     let auth = &config.auth_info;
     let of_provider = || auth.auth_provider.as_ref()?.config.get("cmd-path").cloned();
     let command = auth.exec.as_ref().and_then(|exec| exec.command.clone());
     let command = command.or_else(of_provider)?;
-    // A command with arguments in its name is not found, and the arguments are nobody's business.
+    // A command that contains its arguments is not found, and the arguments may contain secrets.
     let name = command.split_whitespace().next().unwrap_or_default();
     Some(Path::new(name).display().to_string())
 }
@@ -193,7 +195,7 @@ fn plugin_of(config: &kube::Config) -> Option<String> {
 fn of_build(error: &kube::Error, plugin: Option<&str>) -> ClientError {
     let why = match error {
         kube::Error::TlsRequired => {
-            "the cluster's URL is https, and this program is built without TLS: enable the feature `rustls-tls`"
+            "the cluster URL is https, but the program is built without TLS; enable the feature `rustls-tls`"
                 .to_owned()
         }
         kube::Error::Auth(error) => describe_auth(error, plugin),

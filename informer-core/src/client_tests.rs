@@ -1,4 +1,4 @@
-//! Tests of the client over a real socket, and of what its errors say.
+//! Tests of the client over a real socket, and of its errors.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use crate::source::{
     KubeSource, KubeSourceOptions, ListEvent, ListFrom, ListRequest, ListStream, ListWatch, SourceError,
 };
 
-/// Answers every connection's first request and tells its head.
+/// Responds to the first request of every connection and sends the head of the request to the receiver.
 fn serve(answer: Vec<u8>) -> (kube::Config, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -26,7 +26,7 @@ fn serve(answer: Vec<u8>) -> (kube::Config, mpsc::Receiver<String>) {
             while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() > 0 {
                 head.push(byte[0]);
             }
-            // Told before it is answered, so that whoever has the answer finds the head told.
+            // Sent before the response, so that a client with a response always finds the head.
             let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
             if sender.send(head).is_err() {
                 return;
@@ -70,12 +70,12 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn our_client_says_who_it_is_and_reads_compressed_answers() {
-    let parts = [
+async fn the_client_sends_a_user_agent_and_reads_compressed_responses() {
+    let members = [
         gzip(br#"{"metadata":{"resourceVersion":"5"},"items":["#),
         gzip(br#"{"metadata":{"name":"a"}}]}"#),
     ];
-    let (config, heads) = serve(answer("200 OK\r\ncontent-encoding: gzip", &parts.concat()));
+    let (config, heads) = serve(answer("200 OK\r\ncontent-encoding: gzip", &members.concat()));
     let events: Vec<_> = list(config).await.unwrap().collect().await;
     assert!(
         matches!(events[..], [Ok(ListEvent::Metadata(_)), Ok(ListEvent::Item(_))]),
@@ -94,14 +94,14 @@ async fn our_client_says_who_it_is_and_reads_compressed_answers() {
 }
 
 #[tokio::test]
-async fn our_client_hides_no_refusal_behind_retries() {
+async fn the_client_does_not_hide_errors_with_retries() {
     for code in [
         "429 Too Many Requests",
         "503 Service Unavailable",
         "504 Gateway Timeout",
     ] {
         let (config, heads) = serve(answer(code, b""));
-        let error = list(config).await.err().expect("it is refused");
+        let error = list(config).await.err().expect("it fails");
         assert_eq!(
             error.status().map(|status| status.code.to_string()).as_deref(),
             code.get(..3)
@@ -111,21 +111,21 @@ async fn our_client_hides_no_refusal_behind_retries() {
 }
 
 #[tokio::test]
-async fn compression_can_be_switched_off_in_the_configuration() {
+async fn the_configuration_can_disable_compression() {
     let (mut config, heads) = serve(answer("404 Not Found", b""));
     config.disable_compression = true;
-    assert!(list(config).await.err().expect("it is refused").is_not_found());
+    assert!(list(config).await.err().expect("it fails").is_not_found());
     let head = heads.recv().unwrap();
     assert!(head.contains("accept-encoding: identity\r\n"), "{head}");
 }
 
 #[tokio::test]
-async fn a_user_agent_of_the_users_own_stays() {
+async fn a_configured_user_agent_is_kept() {
     let (mut config, heads) = serve(answer("404 Not Found", b""));
     config
         .headers
         .push((USER_AGENT, HeaderValue::from_static("mine/1")));
-    assert!(list(config).await.err().expect("it is refused").is_not_found());
+    assert!(list(config).await.err().expect("it fails").is_not_found());
     let head = heads.recv().unwrap();
     assert!(
         head.contains("user-agent: mine/1\r\n") && !head.contains("informers/"),
@@ -141,9 +141,11 @@ fn with_token(token: &str) -> kube::Config {
 }
 
 #[tokio::test]
-async fn a_token_that_cannot_be_sent_is_an_error_and_not_a_panic() {
+async fn an_invalid_token_is_an_error_and_not_a_panic() {
     for token in ["hunter2\n", "hun\nter2", "hunter2\0"] {
-        let error = from_config(with_token(token)).err().expect("it cannot be sent");
+        let error = from_config(with_token(token))
+            .err()
+            .expect("the token is invalid");
         assert!(matches!(error, ClientError::Build { .. }), "{error:?}");
         let text = format!("{error} {error:?}");
         assert!(
@@ -160,7 +162,7 @@ async fn a_url_without_scheme_or_host_is_an_error_and_not_a_panic() {
     for url in ["localhost:6443", "/api", "ftp://localhost"] {
         let error = from_config(kube::Config::new(url.parse().unwrap()))
             .err()
-            .expect("it cannot be used");
+            .expect("the URL is invalid");
         assert!(error.to_string().contains(url), "{error}");
     }
 }
@@ -206,12 +208,12 @@ async fn a_credential_plugin_is_named_without_arguments_and_environment() {
         (
             "echo",
             &["hunter2"],
-            "the output of the credential plugin \"echo\" cannot be read",
+            "cannot parse the output of the credential plugin \"echo\"",
         ),
         (
             "printf",
             &[r#"{"status":{"token":"hunter2\\nx"}}"#],
-            "a credential plugin gave has a line end",
+            "the token of the credential plugin contains a line break",
         ),
     ] {
         let error = from_config(with_plugin(command, arguments))
@@ -226,7 +228,7 @@ async fn a_credential_plugin_is_named_without_arguments_and_environment() {
     }
 }
 
-/// Writes files and says what is wrong with them, as if `KUBECONFIG` named them.
+/// Writes files and returns the error of loading them, as if `KUBECONFIG` named them.
 async fn load(contents: &[Option<&str>]) -> (ClientError, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
@@ -240,12 +242,12 @@ async fn load(contents: &[Option<&str>]) -> (ClientError, Vec<String>) {
     let error = Files::Named(paths.clone())
         .load()
         .await
-        .expect_err("they cannot be used");
+        .expect_err("they are invalid");
     let paths = paths.iter().map(|path| path.display().to_string()).collect();
     (error, paths)
 }
 
-const SOUND: &str = r#"{"current-context":"prod","contexts":[{"name":"prod","context":{"cluster":"east","user":"me"}}],
+const VALID: &str = r#"{"current-context":"prod","contexts":[{"name":"prod","context":{"cluster":"east","user":"me"}}],
     "users":[{"name":"me","user":{"token":"hunter2"}}]}"#;
 
 async fn check(contents: &[Option<&str>], blamed: &[usize], expected: &str) {
@@ -263,29 +265,29 @@ async fn check(contents: &[Option<&str>], blamed: &[usize], expected: &str) {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_that_cannot_be_used_is_named() {
+async fn errors_name_the_invalid_kubeconfig() {
     check(&[None], &[0], "it does not exist; correct KUBECONFIG").await;
-    check(&[Some(SOUND), None], &[1], "it does not exist").await;
-    check(&[Some(SOUND), Some("users: hunter2")], &[1], "not valid YAML").await;
-    let broken = "users:\n- name: me\n  user:\n    token: [hunter2\n";
-    check(&[Some(broken)], &[0], "not valid YAML").await;
+    check(&[Some(VALID), None], &[1], "it does not exist").await;
+    check(&[Some(VALID), Some("users: hunter2")], &[1], "not valid YAML").await;
+    let invalid = "users:\n- name: me\n  user:\n    token: [hunter2\n";
+    check(&[Some(invalid)], &[0], "not valid YAML").await;
     check(&[Some("{}"), Some("{}")], &[0, 1], "kubectl config use-context").await;
     let elsewhere = r#"{"current-context":"test"}"#;
     check(
-        &[Some(elsewhere), Some(SOUND)],
+        &[Some(elsewhere), Some(VALID)],
         &[0, 1],
         "its current context \"test\" is not defined",
     )
     .await;
     check(
-        &[Some(SOUND)],
+        &[Some(VALID)],
         &[0],
         "its context \"prod\" names the cluster \"east\", which is not defined",
     )
     .await;
     let nowhere = r#"{"clusters":[{"name":"east","cluster":{}}]}"#;
     check(
-        &[Some(SOUND), Some(nowhere)],
+        &[Some(VALID), Some(nowhere)],
         &[0, 1],
         "the cluster of its context \"prod\" has no `server`",
     )
@@ -296,7 +298,7 @@ async fn a_kubeconfig_that_cannot_be_used_is_named() {
 async fn several_kubeconfigs_are_merged() {
     let folder = tempfile::tempdir().unwrap();
     let paths = [folder.path().join("one"), folder.path().join("two")];
-    std::fs::write(&paths[0], SOUND).unwrap();
+    std::fs::write(&paths[0], VALID).unwrap();
     let cluster = r#"{"clusters":[{"name":"east","cluster":{"server":"https://east.example:6443"}}]}"#;
     std::fs::write(&paths[1], cluster).unwrap();
     let config = Files::Named(paths.to_vec()).load().await.unwrap();
@@ -304,17 +306,17 @@ async fn several_kubeconfigs_are_merged() {
 }
 
 #[tokio::test]
-async fn without_any_kubeconfig_the_error_says_where_one_is_expected() {
+async fn without_a_kubeconfig_the_error_says_how_to_set_one() {
     let folder = tempfile::tempdir().unwrap();
     for files in [Files::Nowhere, Files::Default(folder.path().join("config"))] {
-        let error = files.load().await.expect_err("there is none");
+        let error = files.load().await.expect_err("no kubeconfig exists");
         assert_eq!(error, ClientError::NoConfiguration);
         assert!(error.to_string().contains("set KUBECONFIG"), "{error}");
     }
 }
 
 #[test]
-fn the_environment_names_files_before_the_home_directory() {
+fn the_environment_precedes_the_home_directory() {
     let home = || Some(PathBuf::from("/me"));
     let default = Files::Default("/me/.kube/config".into());
     let joined = std::env::join_paths(["/a", "", "/b"]).unwrap();
@@ -327,7 +329,7 @@ fn the_environment_names_files_before_the_home_directory() {
     assert_eq!(Files::of(None, None), Files::Nowhere);
 }
 
-/// The keep-alive timer of the connection to `port`, in seconds, as the kernel prints it.
+/// Returns the keep-alive timer of the connection to `port` in seconds, as printed by the kernel.
 #[cfg(target_os = "linux")]
 fn keepalive_timer(port: u16) -> Option<u64> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -339,10 +341,10 @@ fn keepalive_timer(port: u16) -> Option<u64> {
     (kind == "02").then(|| u64::from_str_radix(ticks, 16).unwrap() / 100)
 }
 
-/// A watch that is open and quiet: the state in which a half-open connection is not noticed.
+/// An open and silent watch, the state in which a half-open connection goes unnoticed without keep-alive.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_quiet_watch_has_a_keepalive_timer() {
+async fn a_silent_watch_has_a_keepalive_timer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (done, wait) = mpsc::channel::<()>();
@@ -368,7 +370,7 @@ async fn a_quiet_watch_has_a_keepalive_timer() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_dead_peer_is_noticed_within_45_seconds() {
+async fn a_dead_peer_is_detected_within_45_seconds() {
     use rustix::net::sockopt;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url: http::Uri = format!("http://{}", listener.local_addr().unwrap())

@@ -1,7 +1,7 @@
-//! The seam to the server: what a reflector asks for, and what it is answered.
+//! Sources of objects: the trait [`ListWatch`], its requests and responses, and [`KubeSource`].
 //!
-//! [`ListWatch`] is the trait; [`KubeSource`] implements it over `kube::Client::send`. The wire format, decoding, framing
-//! and compression are the source's business: a reflector sees decoded objects, bookmarks and errors only.
+//! [`KubeSource`] implements [`ListWatch`] over `kube::Client::send`. It hides wire format, decoding and
+//! compression: a reflector sees decoded objects, bookmarks and errors only.
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,18 +50,18 @@ pub(crate) use request::DecodesGzip;
 
 /// Lists and watches one kind in one scope (all namespaces, or one).
 ///
-/// Implement it to feed an informer from something other than a kube-apiserver. Every method may be called again
-/// after any error, and dropping a returned future or stream must stop the request behind it: that is how a
+/// Implement it to feed an informer from something other than a kube-apiserver. Every method may be called
+/// again after any error. Dropping a returned future or stream must cancel its request: this is how a
 /// reflector cancels.
 pub trait ListWatch<K>: Send + Sync + 'static {
-    /// Asks for one page of a list. The stream yields the page's items and, somewhere, its metadata; it ends
-    /// without an error only if the whole page was read.
+    /// Requests one page of a list. The stream yields the items of the page and, before, between or after
+    /// them, its metadata. It ends without an error only if the whole page was read.
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>>;
 
-    /// Asks for one page of a list of which only keys and versions are wanted: an audit compares them with the cache.
+    /// Requests one page of a list and yields only keys and versions. An audit compares them with the cache.
     ///
-    /// The default asks for whole objects, by [`list`](Self::list): right for every source, and dearer than it needs to be where the
-    /// server can leave the contents out.
+    /// The default requests whole objects with [`list`](Self::list). Override it if the server can omit the
+    /// contents.
     fn list_identities(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>>
     where
         K: Object,
@@ -69,18 +69,18 @@ pub trait ListWatch<K>: Send + Sync + 'static {
         Box::pin(async move { Ok(identities::of_list(self.list(request).await?)) })
     }
 
-    /// Asks for changes. The stream ends with `None` when the server closed it in good order.
+    /// Requests changes. The stream ends with `None` when the server closes the watch normally.
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>>;
 
-    /// Whether the server behind this source may be asked to stream its initial state through a watch.
+    /// Whether the source can stream the initial state through a watch.
     fn watch_list(&self) -> WatchListSupport {
         WatchListSupport::Unknown
     }
 
-    /// The resource in the user's words, for logs and errors: `pods` or `deployments.apps`.
+    /// The name of the resource for logs and errors: `pods` or `deployments.apps`.
     fn resource(&self) -> &str;
 
-    /// The namespace this source is limited to, `None` if it is not.
+    /// The namespace of this source; `None` for all namespaces.
     fn namespace(&self) -> Option<&str> {
         None
     }
@@ -96,49 +96,50 @@ pub type WatchStream<K> = BoxStream<'static, Result<WatchEvent<K>, SourceError>>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WatchListSupport {
-    /// Try it, and fall back to a list if the server refuses.
+    /// Try it, and fall back to a list if the server rejects it.
     Unknown,
     /// Never try it.
     Unsupported,
 }
 
-/// Which state of the server a list may be answered from.
+/// Which state of the server a list may return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListFrom {
     /// The newest state (`resourceVersion` unset).
     MostRecent,
-    /// Whatever the server has at hand (`resourceVersion=0`).
+    /// Any state, typically from the server's cache (`resourceVersion=0`).
     AnyCached,
     /// A state at least as new as this version.
     NotOlderThan(ResourceVersion),
-    /// The state at this very version.
+    /// The state at exactly this version.
     Exactly(ResourceVersion),
 }
 
-/// One page of a list.
+/// A request for one page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListRequest {
-    /// Which state to answer from. Ignored by the server, and not sent, together with `continue_token`.
+    /// Which state to return. Not sent if `continue_token` is set.
     pub from: ListFrom,
-    /// How many items at most; `None` for all.
+    /// The maximum number of items; `None` for all.
     pub limit: Option<u32>,
-    /// The token the previous page ended with.
+    /// The token of the previous page.
     pub continue_token: Option<String>,
-    /// How long the server may take until it begins to answer, if the source's own limit is shorter. A
-    /// reflector grants more time after each answer that came too late.
+    /// How long to wait for the beginning of the response, if the source's own limit is shorter. A reflector
+    /// increases it after each timeout.
     pub answer_within: Option<Duration>,
 }
 
-/// Where a watch begins.
+/// Where a watch starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchFrom {
     /// Changes after this version.
     After(ResourceVersion),
-    /// The state first, as synthetic additions closed by a bookmark, then changes (`sendInitialEvents`).
+    /// The initial state as synthetic additions, a bookmark that ends them, then changes
+    /// (`sendInitialEvents`).
     InitialEvents(WatchListFrom),
 }
 
-/// How new the state that opens a watch must be.
+/// How new the initial state of a watch must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchListFrom {
     /// The newest state.
@@ -147,21 +148,21 @@ pub enum WatchListFrom {
     NotOlderThan(ResourceVersion),
 }
 
-/// One watch.
+/// A request for one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchRequest {
-    /// Where to begin.
+    /// Where to start.
     pub from: WatchFrom,
-    /// When the server is to close the watch (`timeoutSeconds`).
+    /// After how long the server closes the watch (`timeoutSeconds`).
     pub timeout: Duration,
-    /// As in [`ListRequest::answer_within`].
+    /// See [`ListRequest::answer_within`].
     pub answer_within: Option<Duration>,
 }
 
-/// What a page of a list consists of. `Debug` prints keys and versions, never contents.
+/// An element of the stream of one page of a list. `Debug` prints keys and versions, never contents.
 #[non_exhaustive]
 pub enum ListEvent<K> {
-    /// The page's metadata. Comes once, before or after the items.
+    /// The metadata of the page. Yielded once, before, between or after the items.
     Metadata(ListMetadata),
     /// The next item.
     Item(Arc<K>),
@@ -172,15 +173,15 @@ pub enum ListEvent<K> {
 /// The metadata of one page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMetadata {
-    /// The version of the state the page was read from.
+    /// The version of the state that the page shows.
     pub resource_version: Option<ResourceVersion>,
-    /// The token to ask for the next page with; `None` on the last one.
+    /// The token for the request of the next page; `None` on the last page.
     pub continue_token: Option<String>,
-    /// How many items the server still has, if it says so.
+    /// How many items remain after this page, if the server reports it.
     pub remaining: Option<u64>,
 }
 
-/// What a watch tells. `Debug` prints keys and versions, never contents.
+/// An event of a watch. `Debug` prints keys and versions, never contents.
 #[non_exhaustive]
 pub enum WatchEvent<K> {
     /// An object was created, began to match the selector, or is part of the initial state.
@@ -191,19 +192,20 @@ pub enum WatchEvent<K> {
     Deleted(Arc<K>),
     /// Nothing changed up to this version.
     Bookmark {
-        /// The version; `None` if the server sent none (it should: such a bookmark moves nothing).
+        /// The version; `None` if the server sent none. Such a bookmark has no effect.
         version: Option<ResourceVersion>,
-        /// Whether this bookmark closes the initial events.
+        /// Whether this bookmark ends the initial events.
         mark: BookmarkMark,
     },
     /// An event whose object could not be decoded.
     Undecodable {
         /// What happened to the object.
         change: ObjectChange,
-        /// What could be read of it.
+        /// The object, as far as it could be read.
         object: Undecodable,
     },
-    /// An event this version of the library does not know: counted, otherwise ignored.
+    /// An event of a type that this version of the library does not know. It is counted and otherwise
+    /// ignored.
     Unknown,
 }
 
@@ -238,10 +240,10 @@ impl<K: Object> fmt::Debug for WatchEvent<K> {
     }
 }
 
-/// What a bookmark says besides its version.
+/// The meaning of a bookmark besides its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BookmarkMark {
-    /// Nothing more.
+    /// No further meaning.
     Progress,
     /// The initial state is complete (`k8s.io/initial-events-end: "true"`).
     InitialEventsEnd,
@@ -256,7 +258,7 @@ pub enum ObjectChange {
     Deleted,
 }
 
-/// An object that could not be decoded, and what could be read of it. Never holds the object's contents.
+/// An object that could not be decoded, with its readable metadata. Never holds the contents of the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecodable {
     /// Its key, if the metadata could be read.

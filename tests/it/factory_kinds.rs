@@ -324,7 +324,7 @@ async fn options_that_cannot_work_are_refused_by_build() {
         "the list of namespaces is empty",
     );
     check(builder().namespaces(["web", "web"]), "named twice");
-    check(builder().namespace("Web/.."), "is not the name of a namespace");
+    check(builder().namespace("Web/.."), "invalid namespace");
     check(builder().page_size(0), "the page size is zero");
     check(
         builder().tweak_list_options(|options| options.labels("tier in (front")),

@@ -1,8 +1,8 @@
-//! The service stack below our client: kube's, over sockets with TCP keep-alive.
+//! The service stack of the client: kube's stack, over sockets with TCP keep-alive.
 //!
-//! kube's connector cannot be replaced alone, so the stack is put together here as
-//! `kube::client::ClientBuilder` does: base URL, credentials, headers, spans, timeouts, TLS. A connection
-//! through a proxy is left to kube, without keep-alive: which proxies it can use depends on its own features.
+//! kube's connector cannot be replaced alone, so this builds the stack as `kube::client::ClientBuilder` does:
+//! base URL, credentials, headers, spans, timeouts, TLS. Connections through a proxy are left to kube,
+//! without keep-alive: kube's features determine which proxies it supports.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ use tracing::Span;
 
 use crate::printable::Printable;
 
-/// How long a connection may be silent before the peer is asked whether it is still there.
+/// How long a connection may be silent before the first keep-alive probe.
 pub(super) const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
-/// How long to wait for its answer before asking again.
+/// The time between keep-alive probes.
 pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// How often to ask before the connection is given up: 45 s after the last sign of life.
+/// The number of unanswered probes after which the connection is closed: 45 s after the last received data.
 pub(super) const KEEPALIVE_RETRIES: u32 = 3;
 /// How long sent data may stay unacknowledged (Linux).
 #[cfg(target_os = "linux")]
@@ -34,20 +34,20 @@ pub(super) const USER_TIMEOUT: Duration = Duration::from_secs(45);
 /// A service that sends requests to a cluster.
 pub(super) type Sender = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
-/// The client's stack for a configuration whose retries and decompression are switched off.
+/// Builds the stack for a configuration with retries and decompression disabled.
 pub(super) fn builder(config: kube::Config) -> Result<ClientBuilder<Sender>, kube::Error> {
     let is_https = config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTPS);
-    // Another TLS library than ours may be compiled into kube, which alone knows.
+    // kube may be compiled with another TLS library, which only kube knows.
     if config.proxy_url.is_some() || (is_https && cfg!(not(feature = "rustls-tls"))) {
         return ClientBuilder::try_from(config);
     }
-    // Chooses kube's TLS provider for the process, where several are compiled in and none was chosen.
+    // Installs kube's TLS provider for the process, if several are compiled in and none was chosen.
     drop(ClientBuilder::try_from(kube::Config::new(
         http::Uri::from_static("http://localhost"),
     ))?);
     let auth = config.auth_layer()?;
-    // A plugin that gives a certificate instead of a token may limit its life; only kube's own builder says
-    // so.
+    // A plugin that returns a certificate instead of a token may limit its validity; only kube's builder
+    // exposes it.
     let valid_until = match (&auth, &config.auth_info.exec) {
         (None, Some(_)) => *ClientBuilder::try_from(config.clone())?.build().valid_until(),
         _ => None,
@@ -117,8 +117,8 @@ where
     Box::new(body.map_err(Into::into))
 }
 
-/// Opens sockets that notice a peer that vanished without closing them, which a quiet watch otherwise never
-/// does.
+/// Opens sockets that detect a peer that vanished without closing the connection. A silent watch would never
+/// notice.
 pub(super) fn http_connector() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);

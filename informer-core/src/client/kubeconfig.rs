@@ -7,14 +7,14 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::ClientError;
 
-/// Where kubeconfig files are expected.
+/// The locations of kubeconfig files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Files {
-    /// The environment names them in `KUBECONFIG`. The first one to say something wins.
+    /// The files in `KUBECONFIG`. If several set a value, the first one wins.
     Named(Vec<PathBuf>),
-    /// The one every tool looks for: `~/.kube/config`.
+    /// The default, `~/.kube/config`.
     Default(PathBuf),
-    /// Nowhere: there is no home directory.
+    /// None: no home directory exists.
     Nowhere,
 }
 
@@ -36,7 +36,7 @@ impl Files {
         }
     }
 
-    /// Reads and merges the files, and takes their current context.
+    /// Reads and merges the files, and returns the configuration of their current context.
     pub(super) async fn load(&self) -> Result<kube::Config, ClientError> {
         let paths = match self {
             Self::Named(paths) => paths.as_slice(),
@@ -79,7 +79,7 @@ fn is_missing(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::NotFound
 }
 
-/// Says what is wrong, without quoting the file: what a parser cannot read may be a token.
+/// Describes an error without quoting the file: the text that cannot be parsed may be a token.
 fn describe(error: &KubeconfigError, context: Option<&str>) -> String {
     let of_context = context.map(|name| format!("its context {name:?}"));
     let of_context = of_context.as_deref().unwrap_or("its context");

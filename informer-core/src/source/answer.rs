@@ -1,4 +1,4 @@
-//! Sends a request and reads what comes back: error answers, and bodies piece by piece, unpacked.
+//! Sends requests and reads responses: errors, and bodies chunk by chunk, decompressed.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::gzip::{Ending, Gunzip};
 use super::limits::{CHUNK_BYTES, ERROR_BYTES, TURN_BYTES};
 use super::{ServerStatus, SourceError};
 
-/// A piece of at least this size is probably followed by another one.
+/// A chunk of at least this size is probably followed by another one.
 const LARGE_CHUNK: usize = 4 * 1024;
 
 /// A successful response.
@@ -26,9 +26,9 @@ pub(super) struct Answer {
 /// Parses the body of an error response as a `metav1.Status`, in the format its headers name.
 pub(super) type ParseStatus<'f> = &'f (dyn Fn(&HeaderMap, &[u8]) -> Option<ServerStatus> + Sync);
 
-/// Sends a request and waits for a good answer, for at most `deadline`.
+/// Sends a request and waits for a successful response, for at most `deadline`.
 ///
-/// The deadline also covers a client that retries behind our back: what it hides becomes visible as
+/// The deadline includes retries inside the client. Errors that the client hides this way appear as
 /// [`SourceError::Deadline`].
 pub(super) async fn send(
     client: &kube::Client,
@@ -60,19 +60,18 @@ pub(super) async fn send(
         .unwrap_or(Err(timeout))
 }
 
-/// Reads a response's body, in pieces of at most [`CHUNK_BYTES`].
+/// Reads the body of a response, in chunks of at most [`CHUNK_BYTES`].
 ///
-/// A body whose next piece is always available (a server faster than we are, or a few bytes of gzip that
-/// unpack to many) would never be pending, and its reader would keep the worker for itself. So each piece
-/// costs one unit of tokio's cooperative budget, and after [`TURN_BYTES`] the reader yields whatever is left
-/// of the budget.
+/// A body whose next chunk is always available (a fast server, or a few bytes of gzip that decompress to
+/// many) is never pending, and its reader would block the worker thread. So each chunk costs one unit of
+/// tokio's cooperative budget, and after [`TURN_BYTES`] the reader yields, even if budget is left.
 pub(super) struct BodyReader {
     body: Body,
     encoding: Encoding,
-    /// The rest of a frame that is longer than one piece.
+    /// The rest of an HTTP frame that is longer than one chunk.
     rest: Bytes,
-    /// How many bytes were given out since other tasks could run.
-    given: usize,
+    /// The number of bytes read since the last yield.
+    since_yield: usize,
     last_length: usize,
 }
 
@@ -81,11 +80,11 @@ enum Encoding {
     Gzip(Box<Gunzip>),
 }
 
-/// What a body consists of.
+/// What the reader of a body returns.
 pub(super) enum BodyEvent {
-    /// The next bytes, unpacked.
+    /// The next bytes, decompressed.
     Chunk(Bytes),
-    /// Nothing more.
+    /// The end of the body.
     End(Ending),
 }
 
@@ -100,7 +99,7 @@ impl BodyReader {
             Some("gzip" | "x-gzip") => Encoding::Gzip(Box::new(Gunzip::new())),
             Some(other) => {
                 return Err(SourceError::Protocol(format!(
-                    "its encoding {other:?} was not asked for"
+                    "unsupported content encoding {other:?}"
                 )));
             }
         };
@@ -108,29 +107,29 @@ impl BodyReader {
             body,
             encoding,
             rest: Bytes::new(),
-            given: 0,
+            since_yield: 0,
             last_length: 0,
         })
     }
 
-    /// The next bytes. Dropping the future loses nothing; dropping the reader ends the request.
+    /// Returns the next chunk. Cancel safe. Dropping the reader ends the request.
     pub(super) async fn next(&mut self) -> Result<BodyEvent, SourceError> {
-        if self.given >= TURN_BYTES {
+        if self.since_yield >= TURN_BYTES {
             tokio::task::yield_now().await;
-            self.given = 0;
+            self.since_yield = 0;
         }
         let chunk = self.read().await?;
         if let BodyEvent::Chunk(bytes) = &chunk {
-            self.given += bytes.len();
+            self.since_yield += bytes.len();
             self.last_length = bytes.len();
         }
         Ok(chunk)
     }
 
-    /// The next bytes, if they are available without waiting for the server.
+    /// Returns the next chunk if it is available without waiting for the server.
     ///
-    /// hyper reads a socket in a task of its own, which must run once more to bring what has already arrived:
-    /// behind a large piece it is given that chance.
+    /// hyper reads the socket in a separate task, which has to run to deliver bytes that have already
+    /// arrived. After a large chunk, more bytes are likely, so this yields once.
     pub(super) async fn available(&mut self) -> Option<Result<BodyEvent, SourceError>> {
         if let Some(chunk) = self.next().now_or_never() {
             return Some(chunk);
@@ -162,7 +161,7 @@ impl BodyReader {
                     Encoding::Gzip(gunzip) => gunzip.ending(),
                 }));
             };
-            // Trailers say nothing to us.
+            // Trailers are ignored.
             let Ok(data) = frame.map_err(|error| of_kube(&error))?.into_data() else {
                 continue;
             };
@@ -174,7 +173,8 @@ impl BodyReader {
         }
     }
 
-    /// Reads at most `limit` bytes. An error ends it early: half an explanation is better than none.
+    /// Reads at most `limit` bytes. Stops at an error and returns what was read: part of a message is better
+    /// than none.
     async fn read_up_to(&mut self, limit: usize) -> Vec<u8> {
         let mut text = Vec::new();
         while text.len() < limit
@@ -187,10 +187,10 @@ impl BodyReader {
     }
 }
 
-/// Says in our words what went wrong in kube's client.
+/// Converts an error of kube's client.
 ///
-/// Only the kinds of error that can happen while a request is sent or a body is read are told apart. Output of
-/// credential plugins is left out: it may hold a token.
+/// Distinguishes only the errors that can occur while a request is sent or a body is read. The output of
+/// credential plugins is left out: it may contain a token.
 fn of_kube(error: &kube::Error) -> SourceError {
     match error {
         kube::Error::Auth(error) => {
@@ -202,8 +202,8 @@ fn of_kube(error: &kube::Error) -> SourceError {
     }
 }
 
-/// Says why there are no credentials. What a plugin printed may hold a token, and so may its arguments and
-/// environment.
+/// Describes why credentials are missing. Leaves out the output, arguments and environment of a plugin: they
+/// may contain a token.
 pub(crate) fn describe_auth(error: &kube::client::AuthError, plugin: Option<&str>) -> String {
     use kube::client::AuthError;
     let plugin = match plugin {
@@ -214,18 +214,18 @@ pub(crate) fn describe_auth(error: &kube::client::AuthError, plugin: Option<&str
         AuthError::AuthExecStart(io) if io.kind() == std::io::ErrorKind::NotFound => {
             format!("{plugin} was not found; install it, or add its directory to PATH")
         }
-        AuthError::AuthExecStart(io) => format!("{plugin} cannot be started: {io}"),
+        AuthError::AuthExecStart(io) => format!("cannot start {plugin}: {io}"),
         AuthError::AuthExecRun { out, .. } => format!("{plugin} failed with {}", out.status),
         AuthError::AuthExecParse(_) | AuthError::ParseTokenKey(_) => {
-            format!("the output of {plugin} cannot be read")
+            format!("cannot parse the output of {plugin}")
         }
-        AuthError::AuthExec(_) => format!("{plugin} cannot be used"),
+        AuthError::AuthExec(_) => format!("cannot use {plugin}"),
         AuthError::ExecPluginFailed => format!("the output of {plugin} has no status"),
         other => other.to_string(),
     }
 }
 
-/// Whether no connection could be made: the socket was refused, or hyper says that it was connecting.
+/// Whether no connection could be established: it was refused, or hyper failed while connecting.
 fn is_connect(error: &kube::Error) -> bool {
     causes(error).any(|cause| {
         cause
@@ -238,14 +238,14 @@ fn is_connect(error: &kube::Error) -> bool {
 }
 
 fn causes<'e>(error: &'e kube::Error) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
-    // Errors that wrap themselves would make this endless.
+    // Bounded, in case an error is its own source.
     std::iter::successors(Some(error as &'e (dyn StdError + 'static)), |error| {
         (*error).source()
     })
     .take(16)
 }
 
-/// The causes behind kube's own wrapper, each once.
+/// Joins the causes below kube's own error, each once.
 fn chain(error: &kube::Error) -> String {
     let mut text = String::new();
     for cause in causes(error).skip(1).map(ToString::to_string) {

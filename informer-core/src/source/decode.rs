@@ -1,4 +1,4 @@
-//! From bytes to objects: the decoder, what it says about an object it cannot decode, and where it runs.
+//! Decoding of single objects: the decoder trait, errors, and the thread on which decoding runs.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,30 +13,32 @@ use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 use crate::sync::offload;
 
-/// Turns the bytes of one object into the object.
+/// Decodes objects of one kind.
 ///
-/// [`JsonDecoder`] is the default; [`KubeSource::decoder`](super::KubeSource::decoder) sets another for a kind. A decoder that panics makes its object undecodable; it stops nothing else.
+/// The default is [`JsonDecoder`](super::JsonDecoder); [`KubeSource::decoder`](super::KubeSource::decoder)
+/// sets a custom one. If a decoder panics, the object counts as undecodable and nothing else is affected.
 pub trait Decode<K>: Send + Sync + 'static {
     /// Decodes one object.
     fn decode(&self, bytes: &[u8]) -> Result<K, DecodeError>;
 
-    /// Decodes one item of a list. `types` is the type the list gives its items: those of built-in kinds do
-    /// not carry theirs, while the objects of a watch do. Calls [`decode`](Self::decode) unless overridden.
+    /// Decodes one item of a list. `types` is the type of the items according to the list: items of built-in
+    /// kinds have no `kind` and `apiVersion`, objects of a watch do. The default calls
+    /// [`decode`](Self::decode).
     fn decode_item(&self, bytes: &[u8], types: &TypeMeta) -> Result<K, DecodeError> {
         let _ = types;
         self.decode(bytes)
     }
 
-    /// Reads what can be read of an object that could not be decoded. Reads JSON unless overridden.
+    /// Reads key, version and UID of an object that could not be decoded. The default reads JSON.
     fn identify(&self, bytes: &[u8]) -> Identity {
         json::identify(bytes)
     }
 }
 
-/// Which object something is, as far as that could be read.
+/// Key, version and UID of an object, as far as they could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Its namespace and name. `None` unless both are certain.
+    /// Its namespace and name. `None` if either is uncertain.
     pub key: Option<ObjectKey>,
     /// Its version.
     pub version: Option<ResourceVersion>,
@@ -53,7 +55,7 @@ pub struct DecodeError {
 crate::__debug_is_the_message!(DecodeError);
 
 impl DecodeError {
-    /// An error with this text, which must not quote values of the object: it may be a Secret.
+    /// Creates an error with this text. The text must not quote values of the object, which may be a Secret.
     pub fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -71,8 +73,9 @@ impl std::error::Error for DecodeError {}
 
 /// Whether objects keep their `metadata.managedFields`.
 ///
-/// They record which client wrote which field, make up about half of a typical object, and are of use only to code
-/// that computes server-side apply ownership. The server keeps its own copy whatever a client sends back.
+/// They record which client wrote which field, make up about half of a typical object, and are useful only to
+/// code that computes server-side apply ownership. The server keeps its own copy, so an update without them
+/// loses nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ManagedFields {
     /// Leave them out while decoding.
@@ -86,27 +89,27 @@ pub enum ManagedFields {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeOn {
-    /// In the task that reads the response. A simulation with a paused clock wants this.
+    /// In the task that reads the response. Use it for simulations with a paused clock.
     Worker,
-    /// On a thread that no handler occupies (see [`Offload`](crate::Offload)), as soon as more than `threshold`
-    /// bytes of whole objects are at hand; less than that in the task. Objects are gathered across the pieces of
-    /// a body: a list waits for more of it, a watch takes what is available without waiting. One response has at
-    /// most one batch away at a time, so order is kept.
+    /// On a separate thread (see [`Offload`](crate::Offload)) if a batch of complete objects has more than
+    /// `threshold` bytes, else in the task. Batches span chunks of the body: a list waits for more chunks, a
+    /// watch takes the chunks that are available without waiting. One batch per response is decoded at a
+    /// time, which keeps the order.
     BlockingPool {
-        /// In bytes.
+        /// The threshold in bytes.
         threshold: usize,
     },
 }
 
 impl Default for DecodeOn {
-    /// On another thread, past 64 KiB.
+    /// On a separate thread above 64 KiB.
     fn default() -> Self {
         Self::BlockingPool { threshold: 64 * 1024 }
     }
 }
 
 impl DecodeOn {
-    /// Past how many bytes work is done elsewhere; `None` if it never is.
+    /// The size in bytes above which batches are decoded on a separate thread; `None` if they never are.
     pub(super) fn threshold(self) -> Option<usize> {
         match self {
             Self::Worker => None,
@@ -114,7 +117,7 @@ impl DecodeOn {
         }
     }
 
-    /// Runs `work`, over so many bytes, where it belongs.
+    /// Runs `work`, which decodes a batch of this size, in this task or on a separate thread.
     pub(super) async fn run<T, F>(self, bytes: usize, work: F) -> T
     where
         T: Send + 'static,
@@ -127,8 +130,7 @@ impl DecodeOn {
     }
 }
 
-/// Decodes one object into its `Arc`, or says what is known of it. One without a name cannot be cached, so it counts
-/// as undecodable.
+/// Decodes one object. An object without a name cannot be cached, so it counts as undecodable.
 pub(super) fn decode_object<K: Object>(
     decoder: &dyn Decode<K>,
     bytes: &[u8],
@@ -142,8 +144,8 @@ pub(super) fn decode_object<K: Object>(
         Ok(Ok(object)) if object.meta().name.as_deref().is_none_or(str::is_empty) => {
             "it has no name".to_owned()
         }
-        // A version that is absent is none; one that cannot be used must not become part of a request.
-        Ok(Ok(object)) if !has_version_or_none(&object) => "its resourceVersion is not acceptable".to_owned(),
+        // An invalid version must not become part of a request. An absent one is fine.
+        Ok(Ok(object)) if has_invalid_version(&object) => "its resourceVersion is invalid".to_owned(),
         Ok(Ok(object)) => return Ok(Arc::new(object)),
         Ok(Err(error)) => Printable::message(&error.reason).into_cow().into_owned(),
         Err(_) => "its decoder panicked".to_owned(),
@@ -158,7 +160,8 @@ pub(super) fn decode_object<K: Object>(
     })
 }
 
-fn has_version_or_none<K: Object>(object: &K) -> bool {
+fn has_invalid_version<K: Object>(object: &K) -> bool {
     let meta = object.meta();
-    meta.resource_version.as_deref().is_none_or(str::is_empty) || ResourceVersion::of(meta).is_some()
+    let is_absent = meta.resource_version.as_deref().is_none_or(str::is_empty);
+    !is_absent && ResourceVersion::of(meta).is_none()
 }

@@ -7,11 +7,12 @@ use k8s_openapi::jiff;
 
 use super::ServerStatus;
 
-/// How much of an answer that is not a `Status` is quoted.
+/// How many characters of a body that is not a `Status` are quoted.
 const QUOTED_CHARS: usize = 200;
 
 impl ServerStatus {
-    /// Builds the status of an error response from its body: `parsed` if the body is a `metav1.Status`, or else a quote.
+    /// Builds the status of an error response from its body: `parsed` if the body is a `metav1.Status`, or
+    /// else a quote.
     pub(super) fn of_response(
         code: http::StatusCode,
         headers: &HeaderMap,
@@ -51,7 +52,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Ok(number) = text.parse() {
         return seconds(number);
     }
-    // The other form the standard allows is a date.
+    // The standard also allows a date.
     let date = jiff::fmt::rfc2822::parse(text).ok()?;
     let wait = date.timestamp().duration_since(jiff::Timestamp::now());
     Some(Duration::try_from(wait).unwrap_or_default()).filter(|wait| !wait.is_zero())
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_comes_from_the_header_or_the_details() {
+    fn retry_after_is_read_from_the_header_or_the_details() {
         let body = r#"{"kind":"Status","code":429,"details":{"retryAfterSeconds":4}}"#;
         check_retry(Some("7"), "slow down", Some(Duration::from_secs(7)));
         check_retry(None, body, Some(Duration::from_secs(4)));
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_as_retry_after_is_a_wait_from_now() {
+    fn a_date_in_retry_after_is_converted_to_a_duration() {
         let mut headers = HeaderMap::new();
         headers.insert(RETRY_AFTER, "Fri, 31 Dec 2399 23:59:59 GMT".parse().unwrap());
         let status = read(StatusCode::SERVICE_UNAVAILABLE, &headers, b"");
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_no_status_is_quoted_shortly() {
+    fn a_body_that_is_not_a_status_is_quoted_in_short() {
         let headers = HeaderMap::new();
         let long = format!("<html>\r\n  {}", "x".repeat(5_000));
         let status = read(StatusCode::BAD_GATEWAY, &headers, long.as_bytes());

@@ -21,7 +21,7 @@ fn bare(code: u16) -> SourceError {
 type Case = (u16, &'static str, fn(&SourceError) -> bool);
 
 #[test]
-fn codes_and_reasons_are_each_enough() {
+fn a_code_or_a_reason_is_enough() {
     let cases: [Case; 8] = [
         (410, "Expired", SourceError::is_expired),
         (410, "Gone", SourceError::is_expired),
@@ -47,7 +47,7 @@ fn codes_and_reasons_are_each_enough() {
 }
 
 #[test]
-fn only_a_refusal_that_names_the_parameters_is_one_of_streams() {
+fn only_errors_that_name_the_parameters_reject_watch_lists() {
     for (json, is_refused, may_be) in [
         (
             r#"{"kind":"Status","code":422,"reason":"Invalid","message":"ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}"#,
@@ -84,7 +84,7 @@ fn only_a_refusal_that_names_the_parameters_is_one_of_streams() {
 
 /// Upstream: isTooLargeResourceVersionError and its three forms (rule R12).
 #[test]
-fn the_three_forms_of_a_too_large_version_are_known() {
+fn the_three_forms_of_a_too_large_version_are_recognised() {
     for json in [
         r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"x"}]}}"#,
         r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
@@ -95,9 +95,9 @@ fn the_three_forms_of_a_too_large_version_are_known() {
     assert!(!status(r#"{"kind":"Status","code":504,"reason":"Timeout"}"#).is_too_large_version());
 }
 
-/// A source that is not ours may put anything into an error.
+/// A custom source may put anything into an error.
 #[test]
-fn errors_print_no_control_characters_whatever_they_hold() {
+fn errors_never_print_control_characters() {
     let text = format!("\u{1b}[2J\n{}", "x".repeat(10_000));
     let status = ServerStatus {
         code: 500,

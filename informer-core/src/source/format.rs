@@ -1,8 +1,8 @@
 //! Wire formats: the boundary between the HTTP part of a source and the encoding of its responses.
 //!
-//! A [`Format`] cuts bodies into frames and items, and decodes them. Everything else in this module works on bytes and
-//! decoded objects. [`json`](super::json) is the only format so far; another one stands beside it and is added to
-//! [`Formats`].
+//! A [`Format`] cuts bodies into frames and items, and decodes them. Everything else in this module works on
+//! bytes and decoded objects. [`json`](super::json) is the only format so far; another one stands beside it
+//! and is added to [`Formats`].
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::{Identity, ListMetadata, ServerStatus, SourceError, Undecodable, Watc
 
 /// A wire format, for objects of kind `K`.
 ///
-/// Splitting and decoding are separate because they run in different places: bodies are split in the task that reads
-/// the response, and batches of frames or items are decoded on another thread if they are large.
+/// Splitting and decoding are separate because they run in different places: bodies are split in the task
+/// that reads the response, and batches of frames or items are decoded on another thread if they are large.
 pub(super) trait Format<K>: Send + Sync + 'static {
     /// The media type, as in `Accept` and `Content-Type`.
     fn media_type(&self) -> &'static str;
@@ -29,8 +29,8 @@ pub(super) trait Format<K>: Send + Sync + 'static {
 
     /// Decodes one frame of a watch.
     ///
-    /// A frame that is not a watch event is an error, which ends the watch. An object that cannot be decoded is not:
-    /// it is an [`Undecodable`](WatchEvent::Undecodable) event.
+    /// A frame that is not a watch event is an error, which ends the watch. An object that cannot be decoded
+    /// is not: it is an [`Undecodable`](WatchEvent::Undecodable) event.
     fn decode_event(&self, frame: &[u8]) -> Result<WatchEvent<K>, SourceError>;
 
     /// Decodes one item of a list. `types` is the type of the items according to the list, if known.
@@ -56,7 +56,8 @@ pub(super) trait Splitter: Send {
     /// Returns the next complete part, or `None` if the next chunk is needed.
     fn next(&mut self) -> Result<Option<Self::Output>, SourceError>;
 
-    /// Checks at the end of the body that the body was complete. Not called for a watch, which may end anywhere.
+    /// Checks at the end of the body that the body was complete. Not called for a watch, which may end
+    /// anywhere.
     fn finish(&self) -> Result<(), SourceError>;
 }
 
@@ -74,7 +75,8 @@ pub(super) enum ListEntry {
 /// The formats a source accepts, in order of preference. The server chooses one per response.
 pub(super) struct Formats<K> {
     preferred: Vec<Arc<dyn Format<K>>>,
-    /// Reads responses whose `Content-Type` is absent or unknown, too: proxies and test servers send such responses.
+    /// Reads responses whose `Content-Type` is absent or unknown, too: proxies and test servers send such
+    /// responses.
     fallback: Arc<dyn Format<K>>,
 }
 

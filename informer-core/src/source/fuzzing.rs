@@ -1,9 +1,9 @@
-//! What the fuzz targets call: the parsers of the wire on arbitrary bytes, cut arbitrarily, held against simple models.
+//! Functions of the fuzz targets: parsers of the wire format on arbitrary bytes, compared with simple models.
 //!
-//! Not part of the API. The targets under `informer-core/fuzz` call one function each; [`run_seeded`] runs all of them on stable,
-//! on mutations of the same corpus. Each function panics when an invariant does not hold.
+//! Not part of the API. The targets under `informer-core/fuzz` call one function each; [`run_seeded`] runs
+//! all of them on stable, on mutations of the same corpus. Each function panics if an invariant does not hold.
 //!
-//! The first [`PLAN`] bytes of an input say how the rest is cut and how large a part may be.
+//! The first [`PLAN`] bytes of an input determine how the rest is cut into chunks, and the size limit.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -21,10 +21,10 @@ use crate::resource_version::ResourceVersion;
 
 mod seeded;
 
-/// How many bytes of an input are its plan.
+/// The number of bytes at the beginning of an input that are its plan.
 pub const PLAN: usize = 8;
 
-/// One fuzz target: its name, which is also that of its corpus, and its function.
+/// A fuzz target: its name, which is also the name of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
@@ -35,11 +35,11 @@ pub const TARGETS: [Target; 4] = [
     ("key_parser", key_parser),
 ];
 
-/// Runs every target on every file of its corpus and on `iterations` mutations of them. The same seed makes the same
-/// mutations. `corpus` is the folder that holds one folder per target.
+/// Runs every target on every file of its corpus and on `iterations` mutations of them. The same seed
+/// produces the same mutations. `corpus` is the folder with one folder per target.
 ///
-/// Answers how many inputs were run. Panics with the target's name, the seed and the iteration when an invariant does
-/// not hold, and when a corpus is missing.
+/// Returns the number of inputs. Panics with the name of the target, the seed and the iteration if an
+/// invariant does not hold, and if a corpus is missing.
 pub fn run_seeded(corpus: &Path, seed: u64, iterations: u32) -> usize {
     TARGETS
         .iter()
@@ -47,35 +47,35 @@ pub fn run_seeded(corpus: &Path, seed: u64, iterations: u32) -> usize {
         .sum()
 }
 
-/// Cuts `input` into plan and body.
+/// Splits `input` into plan and body.
 fn plan(input: &[u8]) -> (&[u8], &[u8]) {
     input.split_at(input.len().min(PLAN))
 }
 
-/// The body cut as the plan says, into pieces of 1 to 32 bytes.
-fn pieces<'i>(plan: &[u8], mut body: &'i [u8]) -> Vec<&'i [u8]> {
+/// Cuts the body into chunks of 1 to 32 bytes, as given by the plan.
+fn chunks<'i>(plan: &[u8], mut body: &'i [u8]) -> Vec<&'i [u8]> {
     let mut sizes = plan.iter().map(|byte| usize::from(byte % 32) + 1).cycle();
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     while !body.is_empty() {
-        let (piece, rest) = body.split_at(sizes.next().unwrap_or(1).min(body.len()));
-        pieces.push(piece);
+        let (chunk, rest) = body.split_at(sizes.next().unwrap_or(1).min(body.len()));
+        chunks.push(chunk);
         body = rest;
     }
-    pieces
+    chunks
 }
 
 fn limit(plan: &[u8]) -> usize {
     16 + usize::from(plan.first().copied().unwrap_or_default()) * 16
 }
 
-/// Watch frames: the same lines however the body is cut, those a plain split finds, never more held than allowed; and
-/// no line makes the decoder panic.
+/// Watch frames: the lines do not depend on the cuts and equal those of a plain split; no more is held than
+/// allowed; no line makes the decoder panic.
 pub fn frames(input: &[u8]) {
     let (plan, body) = plan(input);
     let limit = limit(plan);
     let expected = frames_of_model(body, limit);
     assert_eq!(frames_of([body], limit), expected, "whole");
-    assert_eq!(frames_of(pieces(plan, body), limit), expected, "in pieces");
+    assert_eq!(frames_of(chunks(plan, body), limit), expected, "in chunks");
     for frame in expected.lines {
         decode(&frame);
     }
@@ -87,11 +87,11 @@ struct Frames {
     is_too_large: bool,
 }
 
-fn frames_of<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> Frames {
+fn frames_of<'i>(chunks: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> Frames {
     let mut splitter = FrameSplitter::new(limit);
     let mut lines = Vec::new();
-    for piece in pieces {
-        splitter.feed(Bytes::copy_from_slice(piece));
+    for chunk in chunks {
+        splitter.feed(Bytes::copy_from_slice(chunk));
         loop {
             match splitter.next() {
                 Ok(Some(line)) => lines.push(line.to_vec()),
@@ -113,19 +113,19 @@ fn frames_of<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> Fr
 }
 
 fn frames_of_model(body: &[u8], limit: usize) -> Frames {
-    let mut parts: Vec<&[u8]> = body.split(|byte| *byte == b'\n').collect();
-    let tail = parts.pop().unwrap_or_default().trim_ascii_start();
+    let mut lines_of_body: Vec<&[u8]> = body.split(|byte| *byte == b'\n').collect();
+    let tail = lines_of_body.pop().unwrap_or_default().trim_ascii_start();
     let mut lines = Vec::new();
-    for part in parts {
-        let part = part.trim_ascii_start();
-        if part.len() > limit {
+    for line in lines_of_body {
+        let line = line.trim_ascii_start();
+        if line.len() > limit {
             return Frames {
                 lines,
                 is_too_large: true,
             };
         }
-        if !part.is_empty() {
-            lines.push(part.to_vec());
+        if !line.is_empty() {
+            lines.push(line.to_vec());
         }
     }
     Frames {
@@ -159,26 +159,26 @@ fn decode(frame: &[u8]) {
     }
 }
 
-/// gzip: the same text or the same error however the body is cut, what flate2 itself makes of it, in bounded steps; and
-/// whatever is packed comes out again.
+/// gzip: output and error do not depend on the cuts and equal those of flate2; steps are bounded; compressed
+/// data is restored.
 pub fn gzip(input: &[u8]) {
     let (plan, body) = plan(input);
     let whole = unpack([body]);
-    let cut = unpack(pieces(plan, body));
+    let cut = unpack(chunks(plan, body));
     assert_eq!(whole.outcome, cut.outcome, "the outcome depends on the cuts");
     if whole.outcome.is_ok() {
         assert_eq!(whole.text, cut.text, "the text depends on the cuts");
     }
     let mut reference = Vec::new();
-    let is_sound = flate2::read::MultiGzDecoder::new(body)
+    let is_valid = flate2::read::MultiGzDecoder::new(body)
         .read_to_end(&mut reference)
         .is_ok();
-    if is_sound && whole.outcome == Ok(Ending::Complete) {
+    if is_valid && whole.outcome == Ok(Ending::Complete) {
         assert_eq!(whole.text, reference, "the text is not flate2's");
     }
 
-    let packed: Vec<u8> = pieces(plan, body).into_iter().flat_map(pack).collect();
-    let unpacked = unpack(pieces(plan, &packed));
+    let packed: Vec<u8> = chunks(plan, body).into_iter().flat_map(pack).collect();
+    let unpacked = unpack(chunks(plan, &packed));
     assert_eq!(
         (unpacked.outcome, unpacked.text.as_slice()),
         (Ok(Ending::Complete), body),
@@ -191,11 +191,11 @@ struct Unpacked {
     outcome: Result<Ending, GzipError>,
 }
 
-fn unpack<'i>(pieces: impl IntoIterator<Item = &'i [u8]>) -> Unpacked {
+fn unpack<'i>(chunks: impl IntoIterator<Item = &'i [u8]>) -> Unpacked {
     let mut gunzip = Gunzip::new();
     let mut text = Vec::new();
-    for piece in pieces {
-        gunzip.feed(Bytes::copy_from_slice(piece));
+    for chunk in chunks {
+        gunzip.feed(Bytes::copy_from_slice(chunk));
         loop {
             match gunzip.next() {
                 Ok(Some(bytes)) => {
@@ -228,13 +228,13 @@ fn pack(text: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// List bodies: the same parts however the body is cut, never more held than allowed; and where the body is sound
-/// JSON, exactly the items serde_json finds.
+/// List bodies: the values do not depend on the cuts; no more is held than allowed; the items of valid JSON
+/// equal those of serde_json.
 pub fn list_splitter(input: &[u8]) {
     let (plan, body) = plan(input);
     let limit = limit(plan);
     let whole = split_list([body], limit);
-    let cut = split_list(pieces(plan, body), limit);
+    let cut = split_list(chunks(plan, body), limit);
     assert_eq!(whole.items, cut.items, "the items depend on the cuts");
     assert_eq!(
         whole.outcome.is_ok(),
@@ -255,7 +255,7 @@ pub fn list_splitter(input: &[u8]) {
             let found: Vec<serde_json::Value> = whole
                 .items
                 .iter()
-                .map(|item| serde_json::from_slice(item).expect("an item of sound JSON is sound JSON"))
+                .map(|item| serde_json::from_slice(item).expect("an item of valid JSON is valid JSON"))
                 .collect();
             assert_eq!(found, items, "the items are not serde_json's");
         }
@@ -263,8 +263,8 @@ pub fn list_splitter(input: &[u8]) {
         Err(error) => {
             let text = error.to_string();
             let is_expected =
-                value.get("metadata").is_none() || text.contains("twice") || text.contains("too long");
-            assert!(is_expected, "a sound list was refused: {text}");
+                value.get("metadata").is_none() || text.contains("duplicate") || text.contains("too long");
+            assert!(is_expected, "a valid list was rejected: {text}");
         }
     }
 }
@@ -274,11 +274,11 @@ struct SplitList {
     outcome: Result<(), SourceError>,
 }
 
-fn split_list<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> SplitList {
+fn split_list<'i>(chunks: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> SplitList {
     let mut splitter = ListSplitter::new(limit);
     let mut items = Vec::new();
-    for piece in pieces {
-        splitter.feed(Bytes::copy_from_slice(piece));
+    for chunk in chunks {
+        splitter.feed(Bytes::copy_from_slice(chunk));
         loop {
             match splitter.next() {
                 Ok(Some(ListValue::Item(item))) => items.push(item),
@@ -298,7 +298,7 @@ fn split_list<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, limit: usize) -> S
     SplitList { items, outcome }
 }
 
-/// Keys and versions: what parses prints as it was, and comparing is consistent.
+/// Keys and versions: parsed keys print as their text, and comparison is consistent.
 pub fn key_parser(input: &[u8]) {
     let (plan, body) = plan(input);
     let text = String::from_utf8_lossy(body);

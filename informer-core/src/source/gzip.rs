@@ -1,17 +1,17 @@
-//! Streaming gunzip for bodies of any number of members, bounded in what one step may produce.
+//! Streaming gzip decompression for bodies of any number of members, with bounded output per step.
 //!
-//! Kubernetes 1.37 closes a gzip member at every flush of a watch-list stream, so a body is a sequence of members.
-//! `flate2::write::MultiGzDecoder` reads such bodies, but one `write` to it may unpack a thousand times its input into
-//! memory, and it keeps up to 32 KiB of output back until it is flushed. Here headers and trailers are read by hand
-//! around `flate2::Decompress`: every byte of output is given out as soon as its input is there, at most
-//! [`OUTPUT_STEP`] bytes at a time.
+//! Kubernetes 1.37 closes a gzip member at every flush of a watch-list stream, so a body is a sequence of
+//! members. `flate2::write::MultiGzDecoder` reads such bodies, but one `write` to it may unpack a thousand
+//! times its input into memory, and it holds back up to 32 KiB of output until it is flushed. So headers and
+//! trailers are parsed here, around `flate2::Decompress`: every byte of output is returned as soon as its
+//! input has arrived, at most [`OUTPUT_STEP`] bytes at a time.
 
 use bytes::{Buf, Bytes};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use super::limits::{CHUNK_BYTES, EMPTY_GZIP_BYTES};
 
-/// The most one step unpacks.
+/// The maximum output of one step.
 pub(super) const OUTPUT_STEP: usize = CHUNK_BYTES;
 const SMALLEST_STEP: usize = 4 * 1024;
 
@@ -21,35 +21,35 @@ const HAS_NAME: u8 = 1 << 3;
 const HAS_COMMENT: u8 = 1 << 4;
 const RESERVED: u8 = 0b1110_0000;
 
-/// Unpacks a gzip stream that arrives in pieces.
+/// Decompresses a gzip stream that arrives in chunks.
 ///
-/// [`feed`](Self::feed) it a piece, call [`next`](Self::next) until it answers `None`, and at the end of the body ask
-/// [`ending`](Self::ending) whether the last member was whole.
+/// Call [`feed`](Self::feed) with a chunk, then [`next`](Self::next) until it returns `None`. At the end of
+/// the body, [`ending`](Self::ending) returns whether the last member was complete.
 pub(super) struct Gunzip {
     state: State,
     input: Bytes,
     inflate: Decompress,
     crc: Crc,
-    /// Whether the last step filled its output, so that there may be more behind it without further input.
+    /// Whether the last step filled its output buffer, so that more output may follow without further input.
     filled: bool,
-    /// How many bytes of input were consumed since the last output.
-    barren: usize,
+    /// The number of input bytes consumed since the last output.
+    without_output: usize,
 }
 
 enum State {
     /// Before the first member.
     Start,
-    /// Behind a whole member: another one, zero padding, or the end.
+    /// After a complete member: another one, zero padding, or the end follows.
     Between,
     /// In a header, at this field.
     Header { fields: Fields, at: Field },
     /// In the compressed data.
     Data,
-    /// In the checksum and length behind the data.
+    /// In the checksum and length after the data.
     Trailer { bytes: [u8; 8], have: usize },
 }
 
-/// Which optional header fields are still to come, as the header's flag byte says.
+/// The optional header fields that are not read yet, as bits of the header's flag byte.
 #[derive(Clone, Copy)]
 struct Fields(u8);
 
@@ -68,20 +68,20 @@ enum Field {
 pub(super) enum Ending {
     /// At the end of a member.
     Complete,
-    /// In the middle of one.
+    /// Inside a member.
     Truncated,
 }
 
-/// Why a stream is not gzip.
+/// Why a stream is not valid gzip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum GzipError {
-    #[error("it does not begin with a gzip header")]
+    #[error("the body does not begin with a gzip header")]
     Header,
     #[error("the compressed data is corrupt")]
     Data,
     #[error("a checksum does not match")]
     Checksum,
-    #[error("there is something else behind the compressed data")]
+    #[error("unexpected data after the compressed data")]
     Garbage,
     #[error("more than {EMPTY_GZIP_BYTES} compressed bytes in a row unpack to nothing")]
     Empty,
@@ -95,17 +95,21 @@ impl Gunzip {
             inflate: Decompress::new(false),
             crc: Crc::new(),
             filled: false,
-            barren: 0,
+            without_output: 0,
         }
     }
 
-    /// Gives the next piece. The one before must have been read to its end.
+    /// Adds the next chunk. [`next`](Self::next) must have returned `None` for the previous one.
     pub(super) fn feed(&mut self, input: Bytes) {
-        debug_assert!(self.input.is_empty(), "the last piece is not read to its end");
+        debug_assert!(
+            self.input.is_empty(),
+            "the previous chunk was not read to its end"
+        );
         self.input = input;
     }
 
-    /// The next unpacked bytes, never empty and at most [`OUTPUT_STEP`]; `None` when more input is needed.
+    /// Returns the next decompressed bytes, never empty and at most [`OUTPUT_STEP`], or `None` if the next
+    /// chunk is needed.
     pub(super) fn next(&mut self) -> Result<Option<Bytes>, GzipError> {
         loop {
             if let State::Data = self.state {
@@ -115,10 +119,10 @@ impl Gunzip {
                 let before = self.input.len();
                 let output = self.inflate()?;
                 if !output.is_empty() {
-                    self.barren = 0;
+                    self.without_output = 0;
                     return Ok(Some(output.into()));
                 }
-                self.consumed_for_nothing(before - self.input.len())?;
+                self.count_without_output(before - self.input.len())?;
                 continue;
             }
             if self.input.is_empty() {
@@ -126,13 +130,13 @@ impl Gunzip {
             }
             let byte = self.input.get_u8();
             self.frame(byte)?;
-            self.consumed_for_nothing(1)?;
+            self.count_without_output(1)?;
         }
     }
 
-    fn consumed_for_nothing(&mut self, bytes: usize) -> Result<(), GzipError> {
-        self.barren += bytes;
-        if self.barren > EMPTY_GZIP_BYTES {
+    fn count_without_output(&mut self, bytes: usize) -> Result<(), GzipError> {
+        self.without_output += bytes;
+        if self.without_output > EMPTY_GZIP_BYTES {
             return Err(GzipError::Empty);
         }
         Ok(())
@@ -146,7 +150,7 @@ impl Gunzip {
     }
 
     fn inflate(&mut self) -> Result<Vec<u8>, GzipError> {
-        // Little input seldom makes much output: a watch event should not cost a large buffer.
+        // Little input seldom yields much output: a watch event should not cost a large buffer.
         let wanted = if self.filled {
             OUTPUT_STEP
         } else {
@@ -178,7 +182,7 @@ impl Gunzip {
         Ok(output)
     }
 
-    /// Takes one byte of what stands around the compressed data.
+    /// Consumes one byte of a header or a trailer.
     fn frame(&mut self, byte: u8) -> Result<(), GzipError> {
         match &mut self.state {
             State::Between if byte == 0 => {}
@@ -217,12 +221,13 @@ impl Gunzip {
     }
 }
 
-/// Two bytes of magic and the only compression method there is.
+/// Two magic bytes and the only compression method that exists.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 const FIXED_LENGTH: usize = 10;
 
 impl Field {
-    /// Takes one byte of the header; answers where the next belongs, `None` if it belongs to the data.
+    /// Consumes one byte of the header. Returns the field of the next byte, or `None` at the end of the
+    /// header.
     fn take(self, byte: u8, fields: &mut Fields) -> Result<Option<Self>, GzipError> {
         Ok(match self {
             Self::Fixed { have } => {
@@ -257,7 +262,7 @@ impl Field {
 }
 
 impl Fields {
-    /// The next optional field, in the order they stand in a header.
+    /// Returns the next optional field, in the order of the header.
     fn next(&mut self) -> Option<Field> {
         for (flag, field) in [
             (HAS_EXTRA, Field::ExtraLength { low: None }),
@@ -288,11 +293,11 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn unpack<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<u8>, Ending), GzipError> {
+    fn unpack<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<u8>, Ending), GzipError> {
         let mut gunzip = Gunzip::new();
         let mut output = Vec::new();
-        for piece in pieces {
-            gunzip.feed(Bytes::copy_from_slice(piece));
+        for chunk in chunks {
+            gunzip.feed(Bytes::copy_from_slice(chunk));
             while let Some(bytes) = gunzip.next()? {
                 assert!(!bytes.is_empty() && bytes.len() <= OUTPUT_STEP);
                 output.extend_from_slice(&bytes);
@@ -315,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn many_members_are_one_text() {
+    fn members_are_concatenated() {
         let body = [member(b"one\n"), member(b""), member(b"two\n"), member(b"three")].concat();
         check(&body, Ok((b"one\ntwo\nthree", Ending::Complete)));
     }
@@ -330,7 +335,7 @@ mod tests {
         encoder.write_all(b"text").unwrap();
         let mut body = encoder.finish().unwrap();
         check(&body, Ok((b"text", Ending::Complete)));
-        // The same with a header checksum, which stands last.
+        // The same with a header checksum, which comes last.
         body[3] |= HAS_HEADER_CRC;
         let header = FIXED_LENGTH + 2 + 3 + "name\0".len() + "comment\0".len();
         body.splice(header..header, [9, 9]);
@@ -338,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_padding_is_tolerated_and_other_garbage_is_not() {
+    fn zero_padding_is_skipped_and_other_data_is_an_error() {
         check(
             &[member(b"text"), vec![0; 7]].concat(),
             Ok((b"text", Ending::Complete)),
@@ -357,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_member_is_truncated_and_what_came_before_is_given() {
+    fn output_before_a_truncated_member_is_returned() {
         let body = [member(b"one"), member(b"two")].concat();
         for length in 1..body.len() {
             let (text, ending) = unpack([&body[..length]]).unwrap();
@@ -368,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_bit_is_noticed() {
+    fn a_changed_bit_is_detected() {
         let body = member(b"some text that is long enough");
         for at in [0, 2, body.len() - 1, body.len() - 5] {
             let mut broken = body.clone();
@@ -378,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_comes_out_with_its_own_member_or_flush() {
+    fn an_event_is_returned_with_its_member_or_flush() {
         let mut gunzip = Gunzip::new();
         for text in [&b"first event\n"[..], b"second event\n"] {
             gunzip.feed(member(text).into());
@@ -400,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn input_that_unpacks_to_nothing_is_bounded() {
+    fn input_without_output_is_bounded() {
         let empty = member(b"");
         let count = EMPTY_GZIP_BYTES / empty.len() - 1;
         let some = [empty.repeat(count), member(b"text")].concat();
@@ -422,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_comes_out_in_bounded_steps() {
+    fn a_gzip_bomb_is_decompressed_in_bounded_steps() {
         let text = vec![b' '; 10 * 1024 * 1024];
         let body = member(&text);
         assert!(body.len() < 20_000);

@@ -1,4 +1,4 @@
-//! Lists of which only keys and versions are wanted: what an audit compares with the cache.
+//! Lists of keys and versions only, which an audit compares with the cache.
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -8,20 +8,20 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 
-/// What a page of such a list consists of.
+/// An element of the stream of one page of keys and versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IdentityEvent {
-    /// The page's metadata. Comes once, before or after the objects.
+    /// The metadata of the page. Yielded once, before, between or after the objects.
     Metadata(ListMetadata),
-    /// The next object; without a key, one that not even a name can be read of.
+    /// The next object. Its key is `None` if its name cannot be read.
     Object(Identity),
 }
 
-/// The objects of one page, by key and version only.
+/// The keys and versions of the objects of one page.
 pub type IdentityStream = BoxStream<'static, Result<IdentityEvent, SourceError>>;
 
-/// Takes keys and versions out of a list of whole objects.
+/// Extracts keys and versions from a list of whole objects.
 pub(super) fn of_list<K: Object>(list: ListStream<K>) -> IdentityStream {
     list.map(|event| event.map(of_event)).boxed()
 }

@@ -1,4 +1,4 @@
-//! Lists and watches one kind through a `kube::Client`.
+//! Lists and watches one kind with a `kube::Client`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use crate::scope::Scope;
 
 /// A [`ListWatch`] for any kind, over any `kube::Client`.
 ///
-/// Bodies are read as they stream, in pieces of at most 256 KiB. A list or a watch holds one unfinished
-/// object, limited by [`KubeSourceOptions::max_object_bytes`], and one batch of whole objects, at most 256
-/// KiB and the last object. After each MiB other tasks run, even if more of the body is available. Dropping a
-/// returned future or stream ends its request.
+/// Bodies are streamed in chunks of at most 256 KiB. A list or a watch holds one incomplete object, limited
+/// by [`KubeSourceOptions::max_object_bytes`], and one batch of complete objects: at most 256 KiB, plus the
+/// last object. After each MiB the reader yields to other tasks, even if more of the body is available.
+/// Dropping a returned future or stream cancels its request.
 ///
-/// An object that cannot be decoded, or has no name, is reported as such with what can be read of it, and
-/// nothing else is lost. A watch frame that is not even JSON is a fault of the connection: it ends the watch
-/// with [`SourceError::Protocol`], and the next watch brings the event again. A list that is not whole ends
-/// with an error.
+/// An object that cannot be decoded, or has no name, is reported with its readable metadata and does not
+/// affect others. A watch frame that is not JSON is a fault of the connection: it ends the watch with
+/// [`SourceError::Protocol`], and the next watch delivers the event again. An incomplete list ends with an
+/// error.
 ///
-/// A response that makes work without carrying objects ends with [`SourceError::Protocol`] as well. The
-/// limits: 64 KiB of blanks in a row, 64 KiB of compressed bytes in a row that unpack to nothing, 1 MiB of a
-/// list besides its items and metadata, 10,000 events of unknown types in a row, 64 KiB for an ERROR event,
-/// 16 KiB for a continue token.
+/// A response that causes work without delivering objects also ends with [`SourceError::Protocol`]. The
+/// limits are 64 KiB of whitespace in a row, 64 KiB of compressed bytes in a row that decompress to nothing,
+/// 1 MiB of a list besides its items and metadata, 10,000 events of unknown types in a row, 64 KiB for an
+/// ERROR event, and 16 KiB for a continue token.
 ///
-/// With a client of [`crate::client`] answers may be compressed; any other client requests them uncompressed,
-/// because kube's decompression stops after the first part of a compressed watch.
+/// A client of [`crate::client`] requests compressed responses. Any other client requests uncompressed ones,
+/// because kube's decompression stops after the first gzip member of a compressed watch.
 pub struct KubeSource<K> {
     client: kube::Client,
     endpoint: Endpoint,
@@ -57,26 +57,25 @@ pub(super) struct BodySettings {
     pub(super) list_idle_limit: Duration,
 }
 
-/// How a [`KubeSource`] sends requests and reads responses.
+/// Options of a [`KubeSource`].
 #[derive(Clone, Debug)]
 pub struct KubeSourceOptions {
-    /// Selectors and further parameters of every list and watch.
+    /// Selectors and further query parameters of every list and watch.
     pub list_options: ListOptions,
     /// Whether objects keep their `metadata.managedFields`. Ignored with a
     /// [custom decoder](KubeSource::decoder).
     pub managed_fields: ManagedFields,
-    /// The largest object, in bytes of its JSON, that is accepted. A larger one ends its list or watch with
-    /// [`SourceError::TooLarge`]. Default: 16 MiB.
+    /// The largest object that is accepted, in bytes of its encoding. A larger one ends its list or watch
+    /// with [`SourceError::TooLarge`]. Default: 16 MiB.
     pub max_object_bytes: usize,
     /// The largest body of one list, or of one page of it, in bytes after decompression. A larger one fails
     /// with [`SourceError::ListTooLarge`]. Default: 16 GiB, which no cluster should reach.
     pub max_list_bytes: u64,
-    /// How long the server may take until it begins to answer, or has sent its error. A later answer is
-    /// dropped, and the next attempt waits twice as long, up to 10 minutes, until one succeeds.
-    /// Default: 30 s.
+    /// The time limit for the beginning of a response, and for a whole error response. After a timeout the
+    /// next attempt waits twice as long, up to 10 minutes, until one succeeds. Default: 30 s.
     pub answer_deadline: Duration,
-    /// How long a list may bring neither a whole object nor a kilobyte before it fails. Default: 60 s.
-    /// A watch has no such limit here: it may be quiet for as long as nothing changes.
+    /// The time limit within which a list must deliver a complete object or a kilobyte. Default: 60 s. A
+    /// watch has no such limit: it is silent while nothing changes.
     pub list_idle_limit: Duration,
     /// Where objects are decoded.
     pub decode_on: DecodeOn,
@@ -96,19 +95,17 @@ impl Default for KubeSourceOptions {
     }
 }
 
-/// Why a [`KubeSource`] cannot be made.
+/// Why a [`KubeSource`] cannot be created.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KubeSourceError {
-    /// The selectors or parameters are broken.
+    /// The selectors or query parameters are invalid.
     #[error(transparent)]
     ListOptions(#[from] ListOptionsError),
-    /// The namespace cannot be the name of one.
-    #[error(
-        "{namespace:?} is not the name of a namespace: lower-case letters, digits and `-`, at most 63 of them"
-    )]
+    /// The name of the namespace is invalid.
+    #[error("invalid namespace {namespace:?}: use at most 63 lower-case letters, digits and `-`")]
     Namespace {
-        /// The text that was given.
+        /// The invalid name.
         namespace: String,
     },
 }
@@ -116,7 +113,7 @@ pub enum KubeSourceError {
 crate::__debug_is_the_message!(KubeSourceError);
 
 impl<K: Object + DeserializeOwned> KubeSource<K> {
-    /// A source for a kind that is known when the program is compiled: a type of k8s-openapi, a derived custom
+    /// Creates a source for a kind that is known at compile time: a type of k8s-openapi, a derived custom
     /// resource, or `PartialObjectMeta` of either.
     pub fn new(
         client: kube::Client,
@@ -129,7 +126,7 @@ impl<K: Object + DeserializeOwned> KubeSource<K> {
         Self::of_type(client, &K::DynamicType::default(), scope, options)
     }
 
-    /// A source for a kind that is described at run time, such as `DynamicObject` with its `ApiResource`.
+    /// Creates a source for a kind that is known at run time, such as `DynamicObject` with its `ApiResource`.
     pub fn of_type(
         client: kube::Client,
         dynamic_type: &K::DynamicType,
@@ -193,7 +190,7 @@ impl<K: Object> KubeSource<K> {
         self
     }
 
-    /// Sends a request. Waits for the configured deadline, or for the longer one that a reflector grants.
+    /// Sends a request. The deadline is the configured one, or a longer one that the reflector grants.
     async fn send(
         &self,
         request: http::Request<kube::client::Body>,
@@ -254,7 +251,8 @@ impl<K: Object> ListWatch<K> for KubeSource<K> {
     }
 }
 
-/// What a resource is called in states, errors and logs. A projection is told from the kind itself by the type.
+/// The name of a resource in states, errors and logs. The name of a projection includes its type, to
+/// distinguish it from the kind itself.
 fn name(plural: &str, group: &str, content: Content, type_name: &str) -> String {
     let resource = match group {
         "" => plural.to_owned(),
@@ -269,7 +267,7 @@ fn name(plural: &str, group: &str, content: Content, type_name: &str) -> String 
     }
 }
 
-/// Refuses what cannot be the name of a namespace.
+/// Checks the name of a namespace.
 pub(crate) fn check_namespace(namespace: &str) -> Result<(), KubeSourceError> {
     match is_dns_label(namespace) {
         true => Ok(()),
@@ -279,7 +277,8 @@ pub(crate) fn check_namespace(namespace: &str) -> Result<(), KubeSourceError> {
     }
 }
 
-/// RFC 1123: what Kubernetes lets a namespace be called. The text becomes part of a path, so nothing else may pass.
+/// Whether a text is a label by RFC 1123, as the name of a namespace must be. The text becomes part of a URL
+/// path, so this check also prevents path injection.
 fn is_dns_label(text: &str) -> bool {
     let is_inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
     (1..=63).contains(&text.len())

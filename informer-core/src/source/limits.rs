@@ -1,31 +1,32 @@
-//! Bounds on responses that make work without carrying objects.
+//! Limits on responses that cause work without delivering objects.
 //!
-//! A few bytes of gzip can unpack to a gigabyte of blanks. These limits end such a response with
-//! [`SourceError::Protocol`](super::SourceError::Protocol) long before it costs much; no API server comes
-//! near them.
+//! A few bytes of gzip can decompress to a gigabyte of whitespace. These limits end such a response with
+//! [`SourceError::Protocol`](super::SourceError::Protocol) long before it becomes expensive. No API server
+//! comes near them.
 
-/// The most bytes that are given out, and so worked on, in one piece.
+/// The maximum size of one chunk of a body, after decompression.
 pub(super) const CHUNK_BYTES: usize = 256 * 1024;
 
-/// After how many bytes a body reader lets other tasks run, even if more is available at once.
+/// The number of bytes after which the reader of a body yields to other tasks, even if more bytes are
+/// available.
 pub(super) const TURN_BYTES: usize = 1024 * 1024;
 
-/// The longest run of blank bytes between the events of a watch, or between the parts of a list.
+/// The longest run of whitespace between the events of a watch, or between the values of a list.
 pub(super) const BLANK_BYTES: usize = 64 * 1024;
 
-/// The most bytes of a list that are neither items nor metadata: keys, `kind`, and values that are skipped.
+/// The maximum size of a list without its items and metadata: keys, `kind`, and values that are skipped.
 pub(super) const OVERHEAD_BYTES: usize = 1024 * 1024;
 
-/// The longest run of compressed bytes that unpack to nothing: empty members, padding, header fields.
+/// The longest run of compressed bytes that decompress to nothing: empty members, padding, header fields.
 pub(super) const EMPTY_GZIP_BYTES: usize = 64 * 1024;
 
-/// How many events of unknown types may follow each other in a watch.
+/// The maximum number of consecutive events of unknown types in a watch.
 pub(super) const UNKNOWN_EVENTS: usize = 10_000;
 
-/// The most bytes of whole objects that are gathered before they are decoded, and the most objects.
+/// The size in bytes at which a batch of complete objects is decoded.
 pub(super) const BATCH_BYTES: usize = 256 * 1024;
-/// See [`BATCH_BYTES`].
+/// The number of objects at which a batch is decoded.
 pub(super) const BATCH_OBJECTS: usize = 4096;
 
-/// How much of an error answer is read, as a response or as an event in a watch.
+/// The maximum size of an error, as a response or as an event of a watch.
 pub(super) const ERROR_BYTES: usize = 64 * 1024;

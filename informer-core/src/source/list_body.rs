@@ -23,8 +23,8 @@ use crate::resource_version::ResourceVersion;
 /// The longest continue token that is accepted. It becomes part of a URL; real ones have a few hundred bytes.
 const TOKEN_LIMIT: usize = 16 * 1024;
 
-/// How long complete items wait for more items before they are decoded. The status of a slow list shows its progress,
-/// so they must not wait for long.
+/// How long complete items wait for more items before they are decoded. The status of a slow list shows its
+/// progress, so they must not wait for long.
 const HOLD: Duration = Duration::from_secs(1);
 
 /// Streams the objects of a page.
@@ -164,7 +164,7 @@ impl<E: Send + 'static> Reading<E> {
                 }
                 Some(BodyEvent::End(Ending::Truncated)) => {
                     return Err(SourceError::Transport(
-                        "the compressed list ended in the middle".to_owned(),
+                        "the compressed list ended early".to_owned(),
                     ));
                 }
             }
@@ -189,7 +189,7 @@ impl<E: Send + 'static> Reading<E> {
             Ok(event) => event.map(Some),
             Err(_) if is_holding => Ok(None),
             Err(_) => Err(SourceError::Deadline {
-                what: "the next part of a list",
+                what: "the next chunk of a list",
                 after: idle_limit,
             }),
         }
@@ -231,11 +231,11 @@ fn check_metadata(metadata: &ListMetadata) -> Result<(), SourceError> {
     let Some(version) = &metadata.resource_version else {
         return Err(SourceError::Protocol("a list has no resourceVersion".to_owned()));
     };
-    // In a request `0` means any state. A watch from it begins with additions, and never reports the deletion of an
-    // object that was listed.
+    // In a request `0` means any state. A watch from it begins with additions, and never reports the deletion
+    // of an object that was listed.
     if *version == ResourceVersion::new("0") {
         return Err(SourceError::Protocol(
-            "a list has the resourceVersion 0, which is no version of a state".to_owned(),
+            "a list has the resourceVersion 0, which is not a valid version".to_owned(),
         ));
     }
     let token = metadata.continue_token.as_deref().unwrap_or_default();

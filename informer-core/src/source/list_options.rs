@@ -1,9 +1,10 @@
-//! What a user adds to every list and watch: selectors and extra query parameters.
+//! Options of every list and watch: selectors and further query parameters.
 
 use super::request::Query;
 use crate::selector::{ParseSelectorError, Selector};
 
-/// Restricts what is listed and watched. Applied to LIST and WATCH alike, so that both see the same objects.
+/// Restricts the objects that are listed and watched. Lists and watches use the same options, so both see the
+/// same objects.
 ///
 /// ```
 /// use informer_core::source::ListOptions;
@@ -13,8 +14,8 @@ use crate::selector::{ParseSelectorError, Selector};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// The label selector, such as `tier=frontend,env in (prod, stage)`: the text of a [`Selector`]. `None` or empty selects
-    /// everything.
+    /// The label selector, such as `tier=frontend,env in (prod, stage)`: the text of a [`Selector`]. `None`
+    /// or empty selects everything.
     pub labels: Option<String>,
     /// The field selector, such as `spec.nodeName=node-1`. `None` or empty selects everything.
     pub fields: Option<String>,
@@ -22,7 +23,7 @@ pub struct ListOptions {
     pub parameters: Vec<(String, String)>,
 }
 
-/// The parameters this library decides about itself.
+/// The query parameters that the library sets.
 const OWNED: [&str; 10] = [
     "watch",
     "limit",
@@ -37,14 +38,14 @@ const OWNED: [&str; 10] = [
 ];
 
 impl ListOptions {
-    /// Sets the label selector, in place of an earlier one.
+    /// Sets the label selector, and replaces an earlier one.
     #[must_use]
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
         self.labels = Some(selector.into());
         self
     }
 
-    /// Sets the field selector, in place of an earlier one.
+    /// Sets the field selector, and replaces an earlier one.
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.fields = Some(selector.into());
@@ -58,8 +59,8 @@ impl ListOptions {
         self
     }
 
-    /// Finds mistakes that no server would accept. A selector that passes may still be refused by the server, which
-    /// alone knows the fields a kind can be selected by.
+    /// Checks for errors that every server would reject. The server may still reject a valid selector: only
+    /// the server knows the fields by which a kind can be selected.
     pub fn validate(&self) -> Result<(), ListOptionsError> {
         if let Some(labels) = &self.labels {
             labels.parse::<Selector>()?;
@@ -97,16 +98,16 @@ impl ListOptions {
     }
 }
 
-/// Why [`ListOptions`] cannot be used.
+/// Why [`ListOptions`] are invalid.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListOptionsError {
-    /// A parameter without a name.
+    /// A query parameter has no name.
     #[error("a query parameter has an empty name")]
     EmptyParameter,
-    /// A parameter the library sets itself.
+    /// A query parameter is one that the library sets.
     #[error(
-        "the query parameter {name:?} is set by the library itself; selectors are set with `labels` and `fields`"
+        "cannot set query parameter {name:?}: the library sets it; use `labels` and `fields` for selectors"
     )]
     OwnedParameter {
         /// Its name.
@@ -115,8 +116,8 @@ pub enum ListOptionsError {
     /// The label selector cannot be parsed.
     #[error(transparent)]
     LabelSelector(#[from] ParseSelectorError),
-    /// The field selector cannot be parsed by any server.
-    #[error("the field selector {selector:?} is broken: {why}")]
+    /// The field selector cannot be parsed.
+    #[error("invalid field selector {selector:?}: {why}")]
     FieldSelector {
         /// Its text.
         selector: String,
@@ -131,7 +132,7 @@ fn check_fields(selector: &str) -> Result<(), &'static str> {
     if selector.chars().any(char::is_control) {
         return Err("it contains a control character");
     }
-    // A comma in a value is written `\,`, so an odd number of backslashes before it hides it.
+    // A comma in a value is written `\,`: an odd number of backslashes before a comma escapes it.
     let mut requirements = vec![String::new()];
     let mut escaped = false;
     for character in selector.chars() {
@@ -164,15 +165,15 @@ mod tests {
         match expected {
             Ok(()) => assert_eq!(outcome, Ok(()), "{options:?}"),
             Err(part) => {
-                let message = outcome.expect_err("these options are broken");
+                let message = outcome.expect_err("the options are invalid");
                 assert!(message.contains(part), "{options:?}: {message}");
             }
         }
     }
 
-    /// The parser has its own tests; this one shows that it is asked.
+    /// The parser has its own tests; this one shows that it is called.
     #[test]
-    fn a_broken_label_selector_is_refused_at_the_character() {
+    fn an_invalid_label_selector_is_rejected_with_its_position() {
         check(ListOptions::default().labels(""), Ok(()));
         check(ListOptions::default().labels(" "), Ok(()));
         check(
@@ -189,13 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn field_selectors_need_a_field_and_a_sign() {
+    fn field_selectors_need_a_field_and_an_operator() {
         check(
             ListOptions::default().fields("spec.nodeName=node-1,metadata.name!=x"),
             Ok(()),
         );
         check(ListOptions::default().fields(r"a=b\,c"), Ok(()));
-        // An escaped backslash does not escape the comma behind it.
+        // An escaped backslash does not escape the comma after it.
         check(ListOptions::default().fields(r"a=b\\,c"), Err("no `=`"));
         check(ListOptions::default().fields(r"a=b\\,c=d"), Ok(()));
         check(ListOptions::default().fields(r"a=b\\\,c"), Ok(()));
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_the_library_owns_are_refused() {
+    fn parameters_of_the_library_are_rejected() {
         check(ListOptions::default().parameter("shardSelector", "x"), Ok(()));
         check(ListOptions::default().parameter("", "x"), Err("empty name"));
         for name in OWNED {

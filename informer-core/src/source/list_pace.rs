@@ -1,20 +1,20 @@
-//! How large a list may be, and how slowly it may arrive.
+//! Limits the size of a list and its time without progress.
 
 use std::time::Duration;
 
 use super::SourceError;
 
-/// How many bytes must arrive within each idle limit, unless a whole item does. A single byte now and then is
-/// no list: nothing would ever come of it, and the informer would show that it is listing.
+/// The number of bytes that count as progress, besides a complete item. Without this minimum, a server that
+/// sends a byte now and then would keep the informer listing forever.
 const LEAST_BYTES: u64 = 1024;
 
-/// Counts the body of one list.
+/// The size and progress of the body of one list.
 pub(super) struct ListPace {
     max_bytes: u64,
     window: Duration,
     total: u64,
-    /// The bytes since the last progress, and the time spent waiting for them. Time in which nobody reads is
-    /// not the server's.
+    /// The bytes since the last progress, and the time spent waiting for them. Time in which the stream is
+    /// not polled does not count.
     since: u64,
     waited: Duration,
 }
@@ -30,7 +30,7 @@ impl ListPace {
         }
     }
 
-    /// So many bytes of the body arrived, after a wait.
+    /// Records a chunk of the body that arrived after a wait.
     pub(super) fn took(&mut self, bytes: usize, waited: Duration) -> Result<(), SourceError> {
         self.total = self.total.saturating_add(bytes as u64);
         if self.total > self.max_bytes {
@@ -54,7 +54,7 @@ impl ListPace {
         Ok(())
     }
 
-    /// A whole item arrived, or enough of one.
+    /// Records progress: a complete item, or enough bytes.
     pub(super) fn progressed(&mut self) {
         self.since = 0;
         self.waited = Duration::ZERO;

@@ -1,4 +1,4 @@
-//! What has to happen before a failed request can succeed: the question a wait for sync asks of an error.
+//! Classifies errors by what has to happen before a retry can succeed. A wait for sync uses it.
 
 use super::{ServerStatus, SourceError};
 
@@ -6,18 +6,17 @@ use super::{ServerStatus, SourceError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// Somebody has to change something: grant a right, renew a token, install a CRD, fix a selector or a
-    /// certificate.
+    /// A user has to act: grant a permission, renew a token, install a CRD, fix a selector or a certificate.
     NeedsAction,
-    /// The server has to be reachable and healthy: connections fail or break, answers are late, broken or
-    /// 5xx.
+    /// The server has to become reachable and healthy: connections fail or break, responses are late, invalid
+    /// or 5xx.
     Unreachable,
-    /// The server asks for patience or for another version (429, 410): the next attempts handle it.
+    /// The server limits the rate or the version has expired (429, 410): a later attempt succeeds.
     Transient,
 }
 
 impl SourceError {
-    /// What has to happen before the request that failed with this error can succeed.
+    /// Returns what has to happen before the request that failed with this error can succeed.
     pub fn recovery(&self) -> Recovery {
         match self {
             Self::Status { .. } if self.is_expired() || self.is_too_large_version() => Recovery::Transient,
@@ -33,7 +32,7 @@ impl SourceError {
 
 fn of_status(status: &ServerStatus) -> Recovery {
     match (status.code, status.reason.as_str()) {
-        // Timeout, conflict and too many requests pass by themselves.
+        // Timeouts, conflicts and rate limits pass without intervention.
         (408 | 409 | 429, _) | (0, "TooManyRequests" | "Timeout" | "Conflict") => Recovery::Transient,
         (400..=499, _)
         | (
@@ -47,16 +46,16 @@ fn of_status(status: &ServerStatus) -> Recovery {
             | "Invalid"
             | "UnsupportedMediaType",
         ) => Recovery::NeedsAction,
-        // Not implemented: no later attempt finds it implemented.
+        // Not implemented: a retry does not help.
         (501, _) => Recovery::NeedsAction,
         _ => Recovery::Unreachable,
     }
 }
 
-/// Whether a connection failed because the two sides do not trust or understand each other.
+/// Whether a connection failed because of TLS: an untrusted certificate, or no common protocol.
 ///
-/// The error types of the TLS libraries are no dependencies of this crate, so their texts have to do: rustls
-/// says "invalid peer certificate", "received fatal alert" and "received corrupt message", OpenSSL
+/// The TLS libraries are not dependencies of this crate, so this matches the texts of their errors: rustls
+/// has "invalid peer certificate", "received fatal alert" and "received corrupt message", OpenSSL
 /// "certificate verify failed".
 fn is_about_tls(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_the_server_has_not_reached_is_transient() {
+    fn a_version_that_the_server_has_not_reached_is_transient() {
         let mut error = status(504, "Timeout");
         let SourceError::Status { status } = &mut error else {
             unreachable!("made above");

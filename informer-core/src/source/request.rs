@@ -1,4 +1,4 @@
-//! The requests of a list and of a watch: URLs, query strings and headers.
+//! Builds the HTTP requests of lists and watches: URLs, query strings and headers.
 
 use std::fmt::Write as _;
 
@@ -7,26 +7,27 @@ use kube::client::Body;
 
 use super::{ListFrom, ListOptions, ListRequest, SourceError, WatchFrom, WatchListFrom, WatchRequest};
 
-/// Marks a request whose sender decodes gzip of any number of members by itself.
+/// Marks a request whose sender decompresses gzip of any number of members itself.
 ///
-/// Only the layer of [`crate::client`] looks at it. Any other client sends the request as it is: with `identity`.
+/// Only the layer of [`crate::client`] reads it. Any other client sends the request unchanged, with
+/// `identity`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodesGzip;
 
-/// The longest path and query that is sent. kube panics when it puts the cluster's URL before a path and the
-/// result has more than 64 KiB; servers refuse far shorter ones.
+/// The maximum length of path and query. kube panics if the URL, with the cluster's base URL, is longer than
+/// 64 KiB; servers reject far shorter ones.
 const URL_LIMIT: usize = 32 * 1024;
 
-/// What the objects of an answer are to be.
+/// The requested representation of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Representation {
     /// Whole objects.
     Full,
-    /// Metadata only. A server that cannot do that may send whole objects: they decode just as well.
+    /// Metadata only. A server without support for it may send whole objects, which decode as well.
     MetadataOnly,
 }
 
-/// Everything that is the same in each request of one source.
+/// What all requests of one source have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     pub(super) path: String,
@@ -41,7 +42,7 @@ impl Endpoint {
         self.list_as(self.representation, request)
     }
 
-    /// Like [`list`](Self::list), for another form of the same objects.
+    /// Like [`list`](Self::list), with another representation.
     pub(super) fn list_as(
         &self,
         representation: Representation,
@@ -53,14 +54,14 @@ impl Endpoint {
             query.pair("limit", &limit.to_string());
         }
         match (&request.continue_token, &request.from) {
-            // The token says which state to continue; a version beside it is refused.
+            // The token contains the version; servers reject a version beside it.
             (Some(token), _) => query.pair("continue", token),
             (None, ListFrom::MostRecent) => {}
             (None, ListFrom::AnyCached) => query.pair("resourceVersion", "0"),
             (None, ListFrom::NotOlderThan(version)) => {
                 query.pair("resourceVersion", &version.to_string());
-                // Upstream never says how to match and never sets a limit here. With a limit the server would take an
-                // unsaid match for `Exact`, and the answer would be 410 as soon as the version is compacted.
+                // Upstream sends neither a match nor a limit here. With a limit, the server treats a missing
+                // match as `Exact`, and responds with 410 as soon as the version is compacted.
                 if request.limit.is_some() {
                     query.pair("resourceVersionMatch", "NotOlderThan");
                 }
@@ -96,8 +97,8 @@ impl Endpoint {
         build(query, &accept, "watch")
     }
 
-    /// Returns the value of `Accept`: every media type as `metadata_kind`, if only metadata is wanted, then every media
-    /// type as it is.
+    /// Returns the value of `Accept`: every media type as `metadata_kind`, if only metadata is wanted, then
+    /// every media type as it is.
     fn accept(&self, representation: Representation, metadata_kind: &str) -> String {
         let plain = self.media_types.iter().map(|media_type| (*media_type).to_owned());
         let accepted: Vec<String> = match representation {
@@ -114,20 +115,20 @@ impl Endpoint {
 fn build(query: Query, accept: &str, verb: &'static str) -> Result<http::Request<Body>, SourceError> {
     if query.uri.len() > URL_LIMIT {
         return Err(SourceError::Request(format!(
-            "its URL is longer than {URL_LIMIT} bytes; shorten the selectors"
+            "the URL is longer than {URL_LIMIT} bytes; shorten the selectors"
         )));
     }
     http::Request::get(query.uri)
         .header(ACCEPT, accept)
         .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
         .extension(DecodesGzip)
-        // The name kube's tracing layer gives the span of this request.
+        // kube's tracing layer uses it as the name of the span.
         .extension(verb)
         .body(Body::empty())
         .map_err(|error| SourceError::Request(error.to_string()))
 }
 
-/// A path with a query string, in the order its pairs are added.
+/// A path with a query string. Pairs keep the order in which they are added.
 pub(super) struct Query {
     uri: String,
     separator: char,
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_ask_as_upstream_does() {
+    fn lists_are_requested_as_upstream_does() {
         check_list(ListFrom::MostRecent, None, None, "/api/v1/pods");
         check_list(ListFrom::MostRecent, Some(500), None, "/api/v1/pods?limit=500");
         // kube-core's ListParams drops the version here.
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_continue_token_travels_without_a_version() {
+    fn a_continue_token_is_sent_without_a_version() {
         for from in [
             ListFrom::AnyCached,
             ListFrom::NotOlderThan("7".into()),
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn watches_ask_for_bookmarks_and_a_timeout() {
+    fn watches_request_bookmarks_and_a_timeout() {
         check_watch(
             WatchFrom::After("12".into()),
             "/api/v1/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds=420&resourceVersion=12",
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_are_sent_with_every_page_and_every_start() {
+    fn selectors_are_sent_with_every_page_and_every_watch() {
         let options = ListOptions::default()
             .labels("a=b")
             .fields("c=d")

@@ -1,4 +1,4 @@
-//! Tests of the whole source: scripted answers behind a real `kube::Client`.
+//! Tests of the whole source: scripted responses through a real `kube::Client`.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,10 +28,10 @@ mod lists;
 mod requests;
 mod watches;
 
-type Pieces = BoxStream<'static, Result<Frame<Bytes>, BoxError>>;
-type Answer = Response<StreamBody<Pieces>>;
+type Chunks = BoxStream<'static, Result<Frame<Bytes>, BoxError>>;
+type Answer = Response<StreamBody<Chunks>>;
 
-/// A client whose every request is answered by `answer`.
+/// A client that responds to every request with `answer`.
 fn client(answer: impl Fn(Request<Body>) -> Answer + Send + Sync + 'static) -> kube::Client {
     let answer = Arc::new(answer);
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -41,16 +41,16 @@ fn client(answer: impl Fn(Request<Body>) -> Answer + Send + Sync + 'static) -> k
     kube::Client::new(service, "default")
 }
 
-fn body(pieces: impl IntoIterator<Item = Result<Vec<u8>, BoxError>>) -> StreamBody<Pieces> {
-    let frames: Vec<_> = pieces
+fn body(chunks: impl IntoIterator<Item = Result<Vec<u8>, BoxError>>) -> StreamBody<Chunks> {
+    let frames: Vec<_> = chunks
         .into_iter()
-        .map(|piece| piece.map(|bytes| Frame::data(bytes.into())))
+        .map(|chunk| chunk.map(|bytes| Frame::data(bytes.into())))
         .collect();
     StreamBody::new(futures::stream::iter(frames).boxed())
 }
 
-fn pieces(text: &[u8], size: usize) -> Vec<Result<Vec<u8>, BoxError>> {
-    text.chunks(size.max(1)).map(|piece| Ok(piece.to_vec())).collect()
+fn chunks(text: &[u8], size: usize) -> Vec<Result<Vec<u8>, BoxError>> {
+    text.chunks(size.max(1)).map(|chunk| Ok(chunk.to_vec())).collect()
 }
 
 fn inline() -> KubeSourceOptions {
@@ -81,15 +81,15 @@ fn watch_after(version: &str) -> WatchRequest {
     }
 }
 
-/// Everything a list tells, one line each.
-async fn tell_list(source: &KubeSource<ConfigMap>) -> Vec<String> {
+/// Reads a list and describes each event in one line.
+async fn list_lines(source: &KubeSource<ConfigMap>) -> Vec<String> {
     let mut stream = match source.list(whole_list()).await {
         Ok(stream) => stream,
         Err(error) => return vec![format!("refused: {error}")],
     };
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     while let Some(event) = stream.next().await {
-        told.push(match event {
+        lines.push(match event {
             Ok(ListEvent::Metadata(metadata)) => format!(
                 "metadata {} {:?} {:?}",
                 metadata.resource_version.unwrap(),
@@ -103,23 +103,23 @@ async fn tell_list(source: &KubeSource<ConfigMap>) -> Vec<String> {
             Err(error) => format!("error: {error}"),
         });
     }
-    told
+    lines
 }
 
-/// Everything a watch tells, one line each.
-async fn tell_watch(source: &KubeSource<ConfigMap>) -> Vec<String> {
+/// Reads a watch and describes each event in one line.
+async fn watch_lines(source: &KubeSource<ConfigMap>) -> Vec<String> {
     let mut stream = match source.watch(watch_after("1")).await {
         Ok(stream) => stream,
         Err(error) => return vec![format!("refused: {error}")],
     };
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     while let Some(event) = stream.next().await {
-        told.push(tell_event(event));
+        lines.push(describe_event(event));
     }
-    told
+    lines
 }
 
-fn tell_event(event: Result<WatchEvent<ConfigMap>, SourceError>) -> String {
+fn describe_event(event: Result<WatchEvent<ConfigMap>, SourceError>) -> String {
     let key = |object: &ConfigMap| ObjectKey::of(&object.metadata).unwrap();
     match event {
         Ok(WatchEvent::Added(object)) => format!("added {}", key(&object)),
@@ -144,7 +144,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The integration tests run this for longer; here it keeps the targets and their corpus in step with the code.
+/// The integration tests run this for longer; this one keeps targets and corpus in step with the code.
 #[test]
 fn the_fuzz_targets_hold_on_their_corpus() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");

@@ -43,20 +43,20 @@ struct Watching<K> {
     splitter: Box<dyn Splitter<Output = Bytes>>,
     batch: Batch,
     decoded: VecDeque<Result<WatchEvent<K>, SourceError>>,
-    /// How many events of unknown types came since the last known one.
+    /// The number of consecutive events of unknown types.
     unknown: usize,
-    /// How the body ended. Reported after everything that came before it.
+    /// How the body ended. Reported after everything before it.
     end: Option<Result<(), SourceError>>,
 }
 
-/// Whole frames that are not decoded yet.
+/// Complete frames that are not decoded yet.
 #[derive(Default)]
 struct Batch {
     frames: Vec<Bytes>,
     bytes: usize,
 }
 
-/// What ended the gathering of a batch.
+/// Why the gathering of a batch ended.
 enum Gathered {
     Batch,
     End,
@@ -69,7 +69,7 @@ impl<K: Object> Watching<K> {
                 return self.check(event?).map(Some);
             }
             if let Some(end) = self.end.take() {
-                // However it ends, an unfinished event is dropped: the next watch brings it again.
+                // An incomplete event is dropped: the next watch delivers it again.
                 return end.map(|()| None);
             }
             self.end = match self.gather().await {
@@ -81,8 +81,8 @@ impl<K: Object> Watching<K> {
         }
     }
 
-    /// Waits for an event, and takes what else is available without waiting: an initial state in small TLS
-    /// records is decoded in large batches, and a single event is not held back.
+    /// Waits for an event, then takes further events that are available without waiting. So an initial state
+    /// in small TLS records is decoded in large batches, and a single event is not delayed.
     async fn gather(&mut self) -> Result<Gathered, SourceError> {
         let most = self.settings.decode_on.threshold().map_or(1, |_| BATCH_BYTES);
         loop {
@@ -118,7 +118,7 @@ impl<K: Object> Watching<K> {
             .extend(self.settings.decode_on.run(bytes, work).await);
     }
 
-    /// Ends a watch that sends nothing but events of unknown types.
+    /// Ends a watch that sends only events of unknown types.
     fn check(&mut self, event: WatchEvent<K>) -> Result<WatchEvent<K>, SourceError> {
         self.unknown = match event {
             WatchEvent::Unknown => self.unknown + 1,

@@ -1,4 +1,4 @@
-//! Mutates a corpus the same way every time, so that CI without nightly runs the fuzz targets too.
+//! Runs the fuzz targets on reproducible mutations of their corpus, so that CI without nightly runs them too.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -8,11 +8,11 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use super::Target;
 
-/// Longer inputs are cut: they find little and take long.
+/// The maximum length of an input. Longer ones find little and take long.
 const LONGEST: usize = 4096;
 
-/// Bytes that mean something to one of the parsers.
-const TELLING: &[u8] = b"{}[]\",:\\/\n\r \t-09aentf\x00\x1f\x8b\x08\xff\x80";
+/// Bytes with a meaning to one of the parsers.
+const MEANINGFUL: &[u8] = b"{}[]\",:\\/\n\r \t-09aentf\x00\x1f\x8b\x08\xff\x80";
 
 pub(super) fn run((name, target): &Target, corpus: &Path, seed: u64, iterations: u32) -> usize {
     let seeds = read(&corpus.join(name));
@@ -31,7 +31,7 @@ pub(super) fn run((name, target): &Target, corpus: &Path, seed: u64, iterations:
     seeds.len() + iterations as usize
 }
 
-/// The files of a corpus, by name, so that every machine mutates them alike.
+/// Reads the files of a corpus, sorted by name, so that the mutations are the same on every machine.
 fn read(folder: &Path) -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("no corpus at {}: {error}", folder.display()));
@@ -59,7 +59,7 @@ fn mutate(seeds: &[Vec<u8>], random: &mut StdRng) -> Vec<u8> {
         let at = random.random_range(0..=input.len());
         let length = random.random_range(0..=(input.len() - at).min(64));
         match random.random_range(0..7) {
-            0 => input.insert(at, TELLING[random.random_range(0..TELLING.len())]),
+            0 => input.insert(at, MEANINGFUL[random.random_range(0..MEANINGFUL.len())]),
             1 => input.insert(at, random.random()),
             2 => drop(input.drain(at..at + length)),
             3 => {

@@ -10,14 +10,14 @@ use super::managed_fields::{ExpectedType, Policy, TypeNames};
 use crate::object::Object;
 use crate::source::{Decode, DecodeError, ManagedFields};
 
-/// Decodes JSON, without `metadata.managedFields` unless told to keep them.
+/// Decodes JSON. Drops `metadata.managedFields` by default.
 ///
-/// An object with another `kind` or `apiVersion` than the expected one is refused. Items of lists often have
-/// neither: they get the expected ones, or those the list implies, so that an object is the same from a list
-/// and from a watch. The bytes are checked for UTF-8 once, and the JSON is read in one pass.
+/// An object whose `kind` or `apiVersion` is not the expected one is an error. Items of lists often have
+/// neither. They get the expected ones, or those that the list implies, so that an object is the same from a
+/// list and from a watch. The bytes are checked for UTF-8 once, and the JSON is read in one pass.
 ///
-/// Errors give the path of the field, such as `spec.containers[1].image`. Keys of maps are printed as `*`:
-/// users choose them, and those of a Secret are nobody's business.
+/// Errors contain the path of the field, such as `spec.containers[1].image`. Keys of maps are printed as `*`,
+/// because users choose them and they may be confidential, for example in a Secret.
 #[derive(Clone, Debug)]
 pub struct JsonDecoder {
     managed_fields: ManagedFields,
@@ -25,10 +25,10 @@ pub struct JsonDecoder {
 }
 
 impl JsonDecoder {
-    /// The decoder for one kind.
+    /// Creates the decoder of one kind.
     pub fn of<K: Object>(dynamic_type: &K::DynamicType, managed_fields: ManagedFields) -> Self {
-        // A server may answer a request for metadata with PartialObjectMetadata or with whole objects. Of a resource that is
-        // known by its plural only, no kind can be expected.
+        // A server may respond to a request for metadata with PartialObjectMetadata or with whole objects.
+        // The kind of a resource of which only the plural is known is unknown.
         let kind = K::kind(dynamic_type);
         let expected = (!K::metadata_api() && !kind.is_empty()).then(|| ExpectedType {
             kind: kind.into_owned(),
@@ -40,7 +40,7 @@ impl JsonDecoder {
         }
     }
 
-    /// Decodes an object. One without a type is given the expected one, or else `types`.
+    /// Decodes an object. If it has no type, it gets the expected one, or else `types`.
     fn read<K: DeserializeOwned>(&self, bytes: &[u8], types: Option<&TypeMeta>) -> Result<K, DecodeError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             DecodeError::new(format!("it is not UTF-8 from byte {}", error.valid_up_to()))
@@ -58,14 +58,13 @@ impl JsonDecoder {
         };
         let object = K::deserialize(policy.filter(&mut json));
         if policy.mismatch.get() {
-            return Err(DecodeError::new(
-                "its kind or apiVersion is not the one that was asked for",
-            ));
+            return Err(DecodeError::new("its kind or apiVersion is not the expected one"));
         }
         object
             .and_then(|object| json.end().map(|()| object))
             .map_err(|error| {
-                // Decoded once more, with care: only the type knows which keys are its own and not a user's.
+                // The second pass finds the path: only the type knows which keys are fields and which are
+                // users' keys.
                 let path = FieldPath::default();
                 let mut json = serde_json::Deserializer::from_str(text);
                 let _ = K::deserialize(path.track(policy.filter(&mut json)));
@@ -95,17 +94,19 @@ fn describe_with_place(error: &serde_json::Error, path: Option<String>) -> Decod
     })
 }
 
-/// serde's texts are `<kind of error>: <value>, expected <type>` and `<kind of error> <field>`, but a type's own code may
-/// write anything. What is not known to be free of values is replaced by a word.
+/// Describes an error of serde without values.
+///
+/// serde's texts are `<kind of error>: <value>, expected <type>` and `<kind of error> <field>`, but a custom
+/// `Deserialize` may write anything. A text that may contain a value is replaced.
 fn describe(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     let text = error.to_string();
     if text.starts_with("recursion limit exceeded") {
-        return "it nests deeper than its decoder reads".to_owned();
+        return "it is nested too deeply".to_owned();
     }
     match error.classify() {
         Category::Io | Category::Eof => return "it ends too early".to_owned(),
-        Category::Syntax => return "it is not sound JSON".to_owned(),
+        Category::Syntax => return "it is not valid JSON".to_owned(),
         Category::Data => {}
     }
     for kind in ["invalid type", "invalid length"] {

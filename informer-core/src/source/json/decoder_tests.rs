@@ -1,4 +1,4 @@
-//! Tests of the decoder and of what it says about objects it cannot decode.
+//! Tests of the decoder and of its errors.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Secret};
@@ -24,7 +24,7 @@ fn check<K: Object<DynamicType = ()> + DeserializeOwned>(json: &str, expected: &
 }
 
 #[test]
-fn errors_name_the_field_and_the_place() {
+fn errors_name_the_field_and_the_position() {
     check::<Deployment>(
         r#"{"metadata":{"name":"a"},"spec":{"replicas":"three"}}"#,
         "invalid type at spec.replicas (line 1, column 51)",
@@ -39,17 +39,17 @@ fn errors_name_the_field_and_the_place() {
     );
     check::<Pod>(
         r#"{"metadata":{"name":"a"},}"#,
-        "it is not sound JSON (line 1, column 26)",
+        "it is not valid JSON (line 1, column 26)",
     );
     check::<Pod>(
         r#"{"metadata":{"name":"a"}} x"#,
-        "it is not sound JSON (line 1, column 27)",
+        "it is not valid JSON (line 1, column 27)",
     );
     check::<Pod>(r#"{"metadata":{}}"#, "it has no name");
     check::<Pod>(r#"{"metadata":{"name":""}}"#, "it has no name");
     check::<Pod>(
         r#"{"kind":"Node","metadata":{"name":"a"}}"#,
-        "its kind or apiVersion is not the one that was asked for",
+        "its kind or apiVersion is not the expected one",
     );
 }
 
@@ -72,13 +72,13 @@ fn no_error_quotes_a_value() {
         r#""hunter2""#,
     ] {
         let undecodable = decode::<Secret>(json.as_bytes()).expect_err("this Secret is broken");
-        let told = format!("{undecodable} {undecodable:?}");
-        assert!(!told.contains("hunter2"), "{told}");
+        let text = format!("{undecodable} {undecodable:?}");
+        assert!(!text.contains("hunter2"), "{text}");
     }
 }
 
 #[test]
-fn texts_of_a_types_own_are_not_repeated() {
+fn texts_of_custom_deserialize_impls_are_not_printed() {
     use serde::de::Error as _;
     for (text, expected) in [
         ("missing field `spec`", "missing field `spec`"),
@@ -96,7 +96,7 @@ fn texts_of_a_types_own_are_not_repeated() {
 }
 
 #[test]
-fn a_decoder_that_panics_hurts_only_its_object() {
+fn a_decoder_that_panics_affects_only_its_object() {
     struct Panics;
     impl Decode<Pod> for Panics {
         fn decode(&self, _: &[u8]) -> Result<Pod, DecodeError> {

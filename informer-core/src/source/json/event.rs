@@ -14,7 +14,7 @@ use crate::source::{BookmarkMark, ObjectChange, SourceError, WatchEvent};
 /// Decodes one frame.
 ///
 /// A frame that is not JSON is a fault of the connection, not of an object, so it is an error that ends the
-/// watch: the reflector watches again from the last version it saw, and the server sends the event once more.
+/// watch. The reflector watches again from the last version it saw, and the server sends the event again.
 pub(in crate::source) fn decode_event<K: Object>(
     decoder: &dyn Decode<K>,
     frame: &[u8],
@@ -24,14 +24,15 @@ pub(in crate::source) fn decode_event<K: Object>(
     {
         match decode_object(decoder, envelope.object, None) {
             Ok(object) => return Ok(change.event(object)),
-            // An object that is not UTF-8 is the object's fault, but it would spoil the careful reading below.
+            // Invalid UTF-8 makes one object undecodable. The careful pass below would reject the whole
+            // frame.
             Err(_) if std::str::from_utf8(envelope.object).is_err() => {
                 return decode_change(decoder, change, envelope.object);
             }
             Err(_) => {}
         }
     }
-    // Anything unusual is read again with care, even if that costs a second pass.
+    // Unusual frames are parsed completely, in a second pass.
     let envelope: CarefulEnvelope<'_> = serde_json::from_slice(frame).map_err(|error| {
         SourceError::Protocol(format!(
             "a frame is not a watch event (column {})",
@@ -43,9 +44,7 @@ pub(in crate::source) fn decode_event<K: Object>(
         "BOOKMARK" => Ok(bookmark(object)),
         "ERROR" => match status::parse(object) {
             Some(status) => Err(SourceError::Status { status }),
-            None => Err(SourceError::Protocol(
-                "an ERROR event carries no status".to_owned(),
-            )),
+            None => Err(SourceError::Protocol("an ERROR event has no status".to_owned())),
         },
         name => match Change::of(name) {
             Some(change) => decode_change(decoder, change, object),
@@ -54,13 +53,15 @@ pub(in crate::source) fn decode_event<K: Object>(
     }
 }
 
-/// Whether an unfinished frame is that of an ERROR event, as every kube-apiserver writes it.
+/// Whether an incomplete frame begins like an ERROR event, as every kube-apiserver writes it.
 pub(super) fn is_error_event(frame: &[u8]) -> bool {
     Envelope::change_of(frame).is_some_and(|(change, _)| change == b"ERROR")
 }
 
-/// A table is no object, and which objects it stands for cannot be told: passing it over would lose them without a trace, all of
-/// them where it is part of an initial state. Upstream does; here it is an error, as in a list.
+/// Decodes the object of a change.
+///
+/// A Table is an error, as in a list. It does not identify the objects in it, so ignoring it, as upstream
+/// does, would lose them silently, and all of them if it is part of an initial state.
 fn decode_change<K: Object>(
     decoder: &dyn Decode<K>,
     change: Change,
@@ -69,7 +70,7 @@ fn decode_change<K: Object>(
     match decode_object(decoder, object, None) {
         Ok(object) => Ok(change.event(object)),
         Err(_) if Sketch::read(object).is_table() => Err(SourceError::Protocol(
-            "a Table came where an object was asked for".to_owned(),
+            "received a Table instead of an object".to_owned(),
         )),
         Err(undecodable) => {
             let change = match change {
@@ -134,8 +135,8 @@ struct Envelope<'f> {
 }
 
 impl<'f> Envelope<'f> {
-    /// Cuts the frame without reading the object, so that the object is read only once, by its decoder. The decoder
-    /// refuses what does not end with the object, so a frame with further fields is noticed there.
+    /// Splits the frame without parsing the object, so that the object is parsed only once, by its decoder.
+    /// If the frame has further fields, the decoder fails because of the data after the object.
     fn cut(frame: &'f [u8]) -> Option<Self> {
         let (change, rest) = Self::change_of(frame)?;
         let rest = after(rest, b",")?;
@@ -148,7 +149,7 @@ impl<'f> Envelope<'f> {
         })
     }
 
-    /// The type of the event, and what follows it.
+    /// Returns the type of the event and the rest of the frame.
     fn change_of(frame: &'f [u8]) -> Option<(&'f [u8], &'f [u8])> {
         let rest = after(frame, b"{")?;
         let rest = after(rest, b"\"type\"")?;
@@ -159,12 +160,12 @@ impl<'f> Envelope<'f> {
     }
 }
 
-/// What follows `token`, and blanks before it.
+/// Returns the text after `token`. Skips whitespace before `token`.
 fn after<'f>(text: &'f [u8], token: &[u8]) -> Option<&'f [u8]> {
     text.trim_ascii_start().strip_prefix(token)
 }
 
-/// The same in any order and with anything beside it.
+/// A frame with its fields in any order and with any other fields.
 #[derive(serde::Deserialize)]
 struct CarefulEnvelope<'f> {
     #[serde(rename = "type", borrow)]

@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::*;
 use crate::source::{JsonDecoder, ManagedFields};
 
-/// One line that says all of an event.
-fn tell(frame: &[u8]) -> String {
+/// Describes the decoded event in one line.
+fn describe(frame: &[u8]) -> String {
     let decoder = JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop);
     let name = |object: &ConfigMap| object.metadata.name.clone().unwrap_or_default();
     match decode_event::<ConfigMap>(&decoder, frame) {
@@ -26,11 +26,11 @@ fn tell(frame: &[u8]) -> String {
 }
 
 fn check(frame: &str, expected: &str) {
-    assert_eq!(tell(frame.as_bytes()), expected, "{frame}");
+    assert_eq!(describe(frame.as_bytes()), expected, "{frame}");
 }
 
 #[test]
-fn the_usual_form_is_read() {
+fn frames_of_a_kube_apiserver_are_decoded() {
     check(
         r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
         "added a",
@@ -46,7 +46,7 @@ fn the_usual_form_is_read() {
 }
 
 #[test]
-fn any_order_and_any_company_is_read_too() {
+fn fields_may_come_in_any_order_and_with_others() {
     check(
         r#"{"object":{"metadata":{"name":"a"}},"type":"ADDED"}"#,
         "added a",
@@ -62,7 +62,7 @@ fn any_order_and_any_company_is_read_too() {
 }
 
 #[test]
-fn bookmarks_give_their_version_and_their_mark() {
+fn bookmarks_have_a_version_and_a_mark() {
     check(
         r#"{"type":"BOOKMARK","object":{"kind":"ConfigMap","metadata":{"resourceVersion":"12"}}}"#,
         "bookmark 12 Progress",
@@ -94,52 +94,52 @@ fn errors_carry_their_status() {
     );
     check(
         r#"{"type":"ERROR","object":{}}"#,
-        "error the response cannot be understood: an ERROR event carries no status",
+        "error invalid response: an ERROR event has no status",
     );
 }
 
 #[test]
-fn what_is_new_to_us_is_passed_over() {
+fn events_of_unknown_types_are_ignored() {
     check(
         r#"{"type":"RENAMED","object":{"metadata":{"name":"a"}}}"#,
         "unknown",
     );
 }
 
-/// Found by the simulation: an initial state of tables was taken for an empty one, and every object was deleted.
+/// Found by the simulation: an initial state of tables was treated as empty, and every object was deleted.
 #[test]
-fn a_table_in_a_watch_is_an_error_and_not_passed_over() {
+fn a_table_in_a_watch_is_an_error() {
     check(
         r#"{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"rows":[]}}"#,
-        "error the response cannot be understood: a Table came where an object was asked for",
+        "error invalid response: received a Table instead of an object",
     );
 }
 
 #[test]
-fn an_undecodable_object_keeps_what_can_be_read_of_it() {
+fn an_undecodable_object_keeps_its_readable_metadata() {
     check(
         r#"{"type":"ADDED","object":{"metadata":{"name":"a","namespace":"ns"},"data":{"password":5}}}"#,
         "Upserted object ns/a could not be decoded: invalid type at data.* (line 1, column 62)",
     );
     check(
         r#"{"type":"DELETED","object":{"kind":"Secret","metadata":{"name":"a"}}}"#,
-        "Deleted object a could not be decoded: its kind or apiVersion is not the one that was asked for",
+        "Deleted object a could not be decoded: its kind or apiVersion is not the expected one",
     );
     check(
         r#"{"type":"MODIFIED","object":{"metadata":{}}}"#,
         "Upserted an object whose name cannot be read could not be decoded: it has no name",
     );
     for object in ["null", "5", "[]", r#""text""#] {
-        let told = tell(format!(r#"{{"type":"DELETED","object":{object}}}"#).as_bytes());
+        let text = describe(format!(r#"{{"type":"DELETED","object":{object}}}"#).as_bytes());
         assert!(
-            told.starts_with("Deleted an object whose name cannot be read"),
-            "{told}"
+            text.starts_with("Deleted an object whose name cannot be read"),
+            "{text}"
         );
     }
-    let told = tell(br#"{"type":"DELETED"}"#);
+    let text = describe(br#"{"type":"DELETED"}"#);
     assert!(
-        told.starts_with("Deleted an object whose name cannot be read"),
-        "{told}"
+        text.starts_with("Deleted an object whose name cannot be read"),
+        "{text}"
     );
 }
 
@@ -147,14 +147,14 @@ fn an_undecodable_object_keeps_what_can_be_read_of_it() {
 fn an_object_that_is_not_utf8_is_undecodable_and_keeps_its_key() {
     let frame = b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"\xff\"}}}";
     assert!(
-        tell(frame).starts_with("Upserted object a could not be decoded: it is not UTF-8"),
+        describe(frame).starts_with("Upserted object a could not be decoded: it is not UTF-8"),
         "{}",
-        tell(frame)
+        describe(frame)
     );
 }
 
 #[test]
-fn a_frame_that_is_no_event_is_an_error() {
+fn a_frame_that_is_not_an_event_is_an_error() {
     for frame in [
         "garbage",
         "{",
@@ -163,7 +163,7 @@ fn a_frame_that_is_no_event_is_an_error() {
         r#"{"type":"ADDED","object":{}"#,
         r#"{"type":5}"#,
     ] {
-        let told = tell(frame.as_bytes());
-        assert!(told.contains("a frame is not a watch event"), "{frame}: {told}");
+        let text = describe(frame.as_bytes());
+        assert!(text.contains("a frame is not a watch event"), "{frame}: {text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Cuts the body of a watch into its frames: one JSON document per line.
+//! Splits the body of a watch into frames: one JSON document per line.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
@@ -7,15 +7,15 @@ use crate::source::SourceError;
 use crate::source::format::Splitter;
 use crate::source::limits::{BLANK_BYTES, ERROR_BYTES};
 
-/// Collects pieces of a body and gives out whole lines, without their ends and without blanks before them.
+/// Splits a body into lines, without line ends and without whitespace before them.
 ///
-/// Holds at most one unfinished line, which may not grow past the limit, and the piece it was given last. A line that
-/// lies within one piece is not copied. Blank lines are skipped, up to a limit in a row.
+/// Holds at most one incomplete line, limited to the size of an object, and one chunk. A line within one
+/// chunk is not copied. Blank lines are skipped, up to a limit in a row.
 pub(in crate::source) struct FrameSplitter {
     limit: usize,
-    unfinished: BytesMut,
-    piece: Bytes,
-    /// How many blank bytes came since the last line.
+    incomplete: BytesMut,
+    chunk: Bytes,
+    /// The number of blank bytes since the last line.
     blanks: usize,
 }
 
@@ -23,22 +23,22 @@ impl FrameSplitter {
     pub(in crate::source) fn new(limit: usize) -> Self {
         Self {
             limit,
-            unfinished: BytesMut::new(),
-            piece: Bytes::new(),
+            incomplete: BytesMut::new(),
+            chunk: Bytes::new(),
             blanks: 0,
         }
     }
 
     fn skip_blanks(&mut self) -> Result<(), SourceError> {
-        let first = self.piece.iter().position(|byte| !byte.is_ascii_whitespace());
-        let blanks = first.unwrap_or(self.piece.len());
+        let first = self.chunk.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blanks = first.unwrap_or(self.chunk.len());
         self.blanks += blanks;
         if self.blanks > BLANK_BYTES {
             return Err(SourceError::Protocol(format!(
                 "a watch sent more than {BLANK_BYTES} blank bytes in a row"
             )));
         }
-        self.piece.advance(blanks);
+        self.chunk.advance(blanks);
         if first.is_some() {
             self.blanks = 0;
         }
@@ -46,8 +46,8 @@ impl FrameSplitter {
     }
 
     /// Limits an ERROR event to the size of an error response: real ones have a few hundred bytes.
-    fn check_unfinished(&self) -> Result<(), SourceError> {
-        if self.unfinished.len() > ERROR_BYTES && is_error_event(&self.unfinished) {
+    fn check_incomplete(&self) -> Result<(), SourceError> {
+        if self.incomplete.len() > ERROR_BYTES && is_error_event(&self.incomplete) {
             return Err(SourceError::Protocol(format!(
                 "an ERROR event is longer than {ERROR_BYTES} bytes"
             )));
@@ -55,51 +55,51 @@ impl FrameSplitter {
         Ok(())
     }
 
-    /// How many bytes of an unfinished line are held.
+    /// Returns the size of the incomplete line that is held.
     #[cfg(any(test, feature = "__internals"))]
     pub(in crate::source) fn held(&self) -> usize {
-        self.unfinished.len()
+        self.incomplete.len()
     }
 }
 
 impl Splitter for FrameSplitter {
     type Output = Bytes;
 
-    /// Gives the next piece. All frames of the one before must have been taken.
-    fn feed(&mut self, piece: Bytes) {
-        debug_assert!(self.piece.is_empty(), "the last piece is not read to its end");
-        self.piece = piece;
+    fn feed(&mut self, chunk: Bytes) {
+        debug_assert!(
+            self.chunk.is_empty(),
+            "the previous chunk was not read to its end"
+        );
+        self.chunk = chunk;
     }
 
-    /// The next line that is not blank; `None` when more input is needed. What is left when the body ends was cut
-    /// off in the middle and is dropped with the splitter.
     fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
-        if self.unfinished.is_empty() {
+        if self.incomplete.is_empty() {
             self.skip_blanks()?;
         }
-        if !self.piece.is_empty() {
-            let end = memchr::memchr(b'\n', &self.piece);
-            let length = end.unwrap_or(self.piece.len());
-            if self.unfinished.len() + length > self.limit {
+        if !self.chunk.is_empty() {
+            let end = memchr::memchr(b'\n', &self.chunk);
+            let length = end.unwrap_or(self.chunk.len());
+            if self.incomplete.len() + length > self.limit {
                 return Err(SourceError::TooLarge { limit: self.limit });
             }
-            let part = self.piece.split_to(length);
+            let line = self.chunk.split_to(length);
             if end.is_none() {
-                self.unfinished.extend_from_slice(&part);
-                self.check_unfinished()?;
+                self.incomplete.extend_from_slice(&line);
+                self.check_incomplete()?;
                 return Ok(None);
             }
-            let _newline = self.piece.split_to(1);
-            if self.unfinished.is_empty() {
-                return Ok(Some(part));
+            let _newline = self.chunk.split_to(1);
+            if self.incomplete.is_empty() {
+                return Ok(Some(line));
             }
-            self.unfinished.extend_from_slice(&part);
-            return Ok(Some(self.unfinished.split().freeze()));
+            self.incomplete.extend_from_slice(&line);
+            return Ok(Some(self.incomplete.split().freeze()));
         }
         Ok(None)
     }
 
-    /// A line that was cut off is dropped with the splitter: the next watch brings its event again.
+    /// An incomplete last line is dropped with the splitter: the next watch sends its event again.
     fn finish(&self) -> Result<(), SourceError> {
         Ok(())
     }
@@ -109,11 +109,11 @@ impl Splitter for FrameSplitter {
 mod tests {
     use super::*;
 
-    fn split<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<String>, String> {
+    fn split<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<String>, String> {
         let mut splitter = FrameSplitter::new(limit);
         let mut lines = Vec::new();
-        for piece in pieces {
-            splitter.feed(Bytes::copy_from_slice(piece));
+        for chunk in chunks {
+            splitter.feed(Bytes::copy_from_slice(chunk));
             while let Some(line) = splitter.next().map_err(|error| error.to_string())? {
                 lines.push(String::from_utf8(line.trim_ascii().to_vec()).unwrap());
             }
@@ -135,12 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_wherever_the_body_is_cut() {
+    fn lines_are_complete_wherever_the_body_is_cut() {
         check("{\"a\":1}\n{\"b\":\"ä\"}\n", &["{\"a\":1}", "{\"b\":\"ä\"}"]);
     }
 
     #[test]
-    fn carriage_returns_and_blank_lines_are_tolerated() {
+    fn carriage_returns_and_blank_lines_are_skipped() {
         check("\n\r\n{}\r\n \n{}\n\n", &["{}", "{}"]);
     }
 
@@ -152,7 +152,7 @@ mod tests {
                 .chunks(size)
                 .chain([&b"{}\n"[..]])
                 .chain(blanks.chunks(size));
-            assert_eq!(split(64, twice).unwrap(), ["{}"], "in pieces of {size}");
+            assert_eq!(split(64, twice).unwrap(), ["{}"], "in chunks of {size}");
             let more = blanks.chunks(size).chain([&b" {}\n"[..]]);
             let error = split(64, more).unwrap_err();
             assert!(error.contains("blank bytes in a row"), "{error}");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_tail_is_ignored() {
+    fn an_incomplete_last_line_is_ignored() {
         check("{}\n{\"type\":", &["{}"]);
     }
 

@@ -24,13 +24,13 @@ impl ListReader {
         }
     }
 
-    /// Refuses responses that are known not to be lists. Any other kind is accepted: the definition of a custom
-    /// resource chooses the kind of its list.
+    /// Refuses responses that are known not to be lists. Any other kind is accepted: the definition of a
+    /// custom resource chooses the kind of its list.
     fn set_kind(&mut self, text: &[u8]) -> Result<(), SourceError> {
         self.kind = serde_json::from_slice(text).ok();
         match self.kind.as_deref() {
             Some(kind @ ("Status" | "Table")) => Err(SourceError::Protocol(format!(
-                "a {kind} came where a list was asked for"
+                "received a {kind} instead of a list"
             ))),
             _ => Ok(()),
         }
@@ -85,7 +85,7 @@ fn parse_metadata(text: &[u8]) -> Result<ListMetadata, SourceError> {
     }
     let wire: Wire = serde_json::from_slice(text).map_err(|error| {
         SourceError::Protocol(format!(
-            "the list's metadata (column {}) is broken",
+            "invalid metadata of the list (column {})",
             error.column()
         ))
     })?;

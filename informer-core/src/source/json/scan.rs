@@ -1,19 +1,18 @@
-//! Finds where a JSON value ends, without looking at what it says.
+//! Finds the end of a JSON value without parsing it.
 
 const WORD: usize = u64::BITS as usize;
 
-/// Reads on in one value, wherever its text is cut.
+/// Scans one value, which may be cut at any byte.
 ///
-/// Brackets may nest to any depth: the kube-apiserver accepts 10,000 levels, and how deep is too deep is for
-/// the decoder to say. One bit is kept for each open bracket, so memory is bounded by the length of the
-/// value.
+/// Brackets may be nested to any depth: the kube-apiserver accepts 10,000 levels, and the decoder decides how
+/// deep is too deep. One bit is kept per open bracket, so memory is bounded by the length of the value.
 #[derive(Default)]
 pub(super) struct ValueScan {
     mode: Mode,
     depth: usize,
-    /// Which of the outermost open brackets are `[`.
+    /// One bit for each of the outermost open brackets, set for `[`.
     outer: u64,
-    /// The same for brackets nested deeper than one word has bits.
+    /// The same for more deeply nested brackets.
     inner: Vec<u64>,
 }
 
@@ -26,15 +25,16 @@ enum Mode {
     Scalar,
 }
 
-/// Why a value has no end.
+/// Why the end of a value cannot be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ScanError {
-    #[error("a bracket is closed by one of the other kind")]
+    #[error("mismatched brackets")]
     Mismatch,
 }
 
 impl ValueScan {
-    /// Begins with a value's first byte, which is not consumed; `None` if no value begins so.
+    /// Starts at the first byte of a value, which is not consumed. Returns `None` if no value begins with
+    /// this byte.
     pub(super) fn of(byte: u8) -> Option<Self> {
         let mode = match byte {
             b'{' | b'[' | b'"' => Mode::Brackets,
@@ -47,7 +47,7 @@ impl ValueScan {
         })
     }
 
-    /// How many of `bytes` belong to the value, or `None` if all do and it goes on.
+    /// Returns how many of `bytes` belong to the value, or `None` if all do and the value continues.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<Option<usize>, ScanError> {
         let mut at = 0;
         while at < bytes.len() {
@@ -101,7 +101,7 @@ impl ValueScan {
         self.depth += 1;
     }
 
-    /// The word that has the bit of the bracket at the current depth.
+    /// Returns the word with the bit of the bracket at the current depth.
     fn word(&mut self) -> &mut u64 {
         let Some(index) = (self.depth / WORD).checked_sub(1) else {
             return &mut self.outer;

@@ -1,4 +1,4 @@
-//! Reads an object's metadata and nothing else, forgivingly: for bookmarks, and for objects that cannot be decoded.
+//! Reads the metadata of an object leniently: for bookmarks, identities, and objects that cannot be decoded.
 
 use std::fmt;
 
@@ -8,10 +8,11 @@ use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::source::Identity;
 
-/// The longest UID that is kept. Kubernetes has 36 characters.
+/// The longest UID that is kept. Those of Kubernetes have 36 characters.
 const UID_LIMIT: usize = 253;
 
-/// What every object has, as far as it could be read. A field of the wrong type is left out; it does not spoil the rest.
+/// The fields that every object has, as far as they could be read. A field of the wrong type does not affect
+/// the others.
 #[derive(Debug, Default)]
 pub(super) struct Sketch {
     kind: Text,
@@ -33,17 +34,17 @@ enum Text {
     #[default]
     Absent,
     Given(String),
-    /// There, but not a text.
+    /// Present, but not a string.
     Unreadable,
 }
 
 impl Sketch {
-    /// Reads as far as the bytes are sound JSON. Metadata counts only if it was read to its end: half of it could
-    /// name another object.
+    /// Reads as far as the bytes are valid JSON. Metadata counts only if it was read to its end: half of it
+    /// could name another object.
     pub(super) fn read(bytes: &[u8]) -> Self {
         let mut sketch = Self::default();
         let mut json = serde_json::Deserializer::from_slice(bytes);
-        // What comes behind the metadata may be broken: that is why the object is only sketched.
+        // An error after the metadata does not matter.
         let _ = RootSeed(&mut sketch).deserialize(&mut json);
         sketch
     }
@@ -59,7 +60,7 @@ impl Sketch {
         Identity {
             key,
             version: self.version(),
-            // A text that cannot be a UID is not kept: it may be of any length.
+            // A longer text cannot be a UID, and is not worth its memory.
             uid: metadata
                 .uid
                 .text()
@@ -77,7 +78,7 @@ impl Sketch {
         self.metadata.initial_events_end.text() == Some("true")
     }
 
-    /// Whether this is a table for people (`meta.k8s.io` `Table`) instead of an object.
+    /// Whether this is a `Table` of `meta.k8s.io` (what `kubectl get` prints) instead of an object.
     pub(super) fn is_table(&self) -> bool {
         self.kind.text() == Some("Table")
             && self
@@ -144,7 +145,7 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// A seed that reads a map into what it points at and lets every other type of value pass.
+/// A seed that reads a map into its target and ignores values of other types.
 macro_rules! lenient_map {
     ($seed:ident($target:ty), |$out:ident, $key:ident, $map:ident| $read:block) => {
         struct $seed<'s>(&'s mut $target);
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_can_be_read() {
+    fn readable_metadata_is_read() {
         check(
             r#"{"spec":[{}],"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7","labels":{"x":1}}}"#,
             Some("ns/a"),
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uid_that_cannot_be_one_is_left_out() {
+    fn an_oversized_uid_is_ignored() {
         let uid = "u".repeat(UID_LIMIT);
         let json = |uid: &str| format!(r#"{{"metadata":{{"name":"a","uid":"{uid}"}}}}"#);
         check(&json(&uid), Some("a"), None, Some(&uid));
@@ -294,12 +295,12 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_that_is_no_text_leaves_no_key() {
+    fn a_namespace_that_is_not_a_string_leaves_no_key() {
         check(r#"{"metadata":{"name":"a","namespace":5}}"#, None, None, None);
     }
 
     #[test]
-    fn what_is_no_object_gives_nothing() {
+    fn values_that_are_not_objects_have_no_identity() {
         for json in [
             "5",
             "null",
@@ -317,13 +318,13 @@ mod tests {
     }
 
     #[test]
-    fn a_break_behind_the_metadata_does_no_harm_and_one_within_leaves_nothing() {
+    fn errors_after_the_metadata_are_ignored_and_errors_within_are_not() {
         check(r#"{"metadata":{"name":"a"},"spec":{]"#, Some("a"), None, None);
         check(r#"{"metadata":{"name":"a","#, None, None, None);
     }
 
     #[test]
-    fn only_the_text_true_ends_the_initial_events() {
+    fn only_the_string_true_ends_the_initial_events() {
         for (value, expected) in [
             (r#""true""#, true),
             (r#""false""#, false),

@@ -1,7 +1,7 @@
-//! Cuts the body of a list into its items and its metadata while the body streams.
+//! Splits the body of a list into its items and its metadata while the body streams.
 //!
-//! Only brackets, strings and the keys of the outermost object are looked at; whether an item is sound JSON is for its
-//! decoder to say. So one bad item harms only itself.
+//! Only brackets, strings and the keys of the outermost object are parsed. The decoder checks whether an item
+//! is valid JSON, so an invalid item does not affect the others.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -12,7 +12,7 @@ use crate::source::limits::{BLANK_BYTES, OVERHEAD_BYTES};
 /// The longest key of the outermost object. Kubernetes has none longer than a dozen bytes.
 const KEY_LIMIT: usize = 1024;
 
-/// A part of a list, as its JSON text.
+/// A value of a list, as JSON text.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::source) enum ListValue {
     /// The value of `kind`.
@@ -25,33 +25,33 @@ pub(in crate::source) enum ListValue {
     Item(Bytes),
 }
 
-/// Collects pieces of a body and gives out its parts, each as soon as it is complete.
+/// Splits a body into values and returns each as soon as it is complete.
 ///
-/// Holds at most one unfinished part, which may not grow past the limit, and the piece it was given last. A part
-/// that lies within one piece is not copied.
+/// Holds at most one incomplete value, limited to the size of an object, and one chunk. A value within one
+/// chunk is not copied.
 pub(in crate::source) struct ListSplitter {
     limit: usize,
     at: At,
     scan: ValueScan,
-    unfinished: BytesMut,
-    piece: Bytes,
+    incomplete: BytesMut,
+    chunk: Bytes,
     has_items: bool,
     has_metadata: bool,
-    /// How many blank bytes came since anything else.
+    /// The number of blank bytes in a row.
     blanks: usize,
-    /// How many bytes of keys and of values other than items and metadata came.
+    /// The number of bytes of keys, and of values other than items and metadata.
     overhead: usize,
 }
 
-/// Where in the outermost object the next byte stands.
+/// The position of the next byte in the outermost object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Start,
     FirstKey,
     Key,
-    Colon(Slot),
-    Value(Slot),
-    Within(Slot),
+    Colon(Role),
+    Value(Role),
+    Within(Role),
     AfterValue,
     FirstItem,
     Item,
@@ -59,9 +59,9 @@ enum At {
     End,
 }
 
-/// What a value is.
+/// The role of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+enum Role {
     KeyText,
     Kind,
     ApiVersion,
@@ -78,8 +78,8 @@ impl ListSplitter {
             limit,
             at: At::Start,
             scan: ValueScan::default(),
-            unfinished: BytesMut::new(),
-            piece: Bytes::new(),
+            incomplete: BytesMut::new(),
+            chunk: Bytes::new(),
             has_items: false,
             has_metadata: false,
             blanks: 0,
@@ -87,21 +87,24 @@ impl ListSplitter {
         }
     }
 
-    /// Gives the next piece of the body. All parts of the one before must have been taken.
-    pub(in crate::source) fn feed(&mut self, piece: Bytes) {
-        debug_assert!(self.piece.is_empty(), "the last piece is not read to its end");
-        self.piece = piece;
+    /// Adds the next chunk of the body. `next` must have returned `None` for the previous one.
+    pub(in crate::source) fn feed(&mut self, chunk: Bytes) {
+        debug_assert!(
+            self.chunk.is_empty(),
+            "the previous chunk was not read to its end"
+        );
+        self.chunk = chunk;
     }
 
-    /// The next part; `None` when more input is needed.
+    /// Returns the next value, or `None` if the next chunk is needed.
     pub(in crate::source) fn next(&mut self) -> Result<Option<ListValue>, SourceError> {
         loop {
-            if let At::Within(slot) = self.at {
-                let Some(text) = self.scan_value(slot)? else {
+            if let At::Within(role) = self.at {
+                let Some(text) = self.scan_value(role)? else {
                     return Ok(None);
                 };
-                if let Some(piece) = self.finish_value(slot, text)? {
-                    return Ok(Some(piece));
+                if let Some(value) = self.finish_value(role, text)? {
+                    return Ok(Some(value));
                 }
                 continue;
             }
@@ -112,22 +115,22 @@ impl ListSplitter {
         }
     }
 
-    /// Skips blanks; returns the byte behind them, which is not consumed, or `None` when more input is
+    /// Skips whitespace. Returns the byte after it, which is not consumed, or `None` if the next chunk is
     /// needed.
     fn skip_blanks(&mut self) -> Result<Option<u8>, SourceError> {
-        let first = self.piece.iter().position(|byte| !byte.is_ascii_whitespace());
-        let blanks = first.unwrap_or(self.piece.len());
+        let first = self.chunk.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blanks = first.unwrap_or(self.chunk.len());
         self.blanks += blanks;
         if self.blanks > BLANK_BYTES {
             return Err(SourceError::Protocol(format!(
                 "a list has more than {BLANK_BYTES} blank bytes in a row"
             )));
         }
-        self.piece.advance(blanks);
+        self.chunk.advance(blanks);
         if first.is_some() {
             self.blanks = 0;
         }
-        Ok(self.piece.first().copied())
+        Ok(self.chunk.first().copied())
     }
 
     /// Says whether the body was a whole list.
@@ -146,103 +149,103 @@ impl ListSplitter {
         Ok(())
     }
 
-    /// Takes one byte between values, or begins the value that starts with it.
+    /// Consumes one byte between values, or begins the value that starts with it.
     fn step(&mut self, byte: u8) -> Result<(), SourceError> {
         self.at = match (self.at, byte) {
             (At::Start, b'{') => At::FirstKey,
             (At::Start, _) => return Err(protocol("it is not a JSON object")),
             (At::FirstKey, b'}') | (At::AfterValue, b'}') => At::End,
-            (At::FirstKey | At::Key, b'"') => return self.begin(byte, Slot::KeyText),
-            (At::Colon(slot), b':') => At::Value(slot),
-            (At::Value(Slot::Items), b'[') => At::FirstItem,
-            (At::Value(slot), _) => return self.begin(byte, slot),
+            (At::FirstKey | At::Key, b'"') => return self.begin(byte, Role::KeyText),
+            (At::Colon(role), b':') => At::Value(role),
+            (At::Value(Role::Items), b'[') => At::FirstItem,
+            (At::Value(role), _) => return self.begin(byte, role),
             (At::AfterValue, b',') => At::Key,
             (At::FirstItem | At::AfterItem, b']') => At::AfterValue,
-            (At::FirstItem | At::Item, _) => return self.begin(byte, Slot::Item),
+            (At::FirstItem | At::Item, _) => return self.begin(byte, Role::Item),
             (At::AfterItem, b',') => At::Item,
-            (At::End, _) => return Err(protocol("there is something behind the list's closing brace")),
-            _ => return Err(protocol("the list is not sound JSON")),
+            (At::End, _) => return Err(protocol("unexpected data after the list's closing brace")),
+            _ => return Err(protocol("the list is not valid JSON")),
         };
-        self.piece.advance(1);
+        self.chunk.advance(1);
         Ok(())
     }
 
-    fn begin(&mut self, byte: u8, slot: Slot) -> Result<(), SourceError> {
-        self.scan = ValueScan::of(byte).ok_or_else(|| protocol("the list is not sound JSON"))?;
-        self.at = At::Within(slot);
+    fn begin(&mut self, byte: u8, role: Role) -> Result<(), SourceError> {
+        self.scan = ValueScan::of(byte).ok_or_else(|| protocol("the list is not valid JSON"))?;
+        self.at = At::Within(role);
         Ok(())
     }
 
-    /// Reads on in a value; answers its text once it is complete. The text of a skipped value is empty.
-    fn scan_value(&mut self, slot: Slot) -> Result<Option<Bytes>, SourceError> {
+    /// Continues a value. Returns its text when it is complete. The text of a skipped value is empty.
+    fn scan_value(&mut self, role: Role) -> Result<Option<Bytes>, SourceError> {
         let end = self
             .scan
-            .advance(&self.piece)
+            .advance(&self.chunk)
             .map_err(|error| protocol(&error.to_string()))?;
-        let part = self.piece.split_to(end.unwrap_or(self.piece.len()));
-        if !matches!(slot, Slot::Item | Slot::Metadata) {
-            self.overhead += part.len();
+        let text = self.chunk.split_to(end.unwrap_or(self.chunk.len()));
+        if !matches!(role, Role::Item | Role::Metadata) {
+            self.overhead += text.len();
             if self.overhead > OVERHEAD_BYTES {
                 return Err(SourceError::Protocol(format!(
                     "a list has more than {OVERHEAD_BYTES} bytes besides its items and metadata"
                 )));
             }
         }
-        if slot == Slot::Skipped {
+        if role == Role::Skipped {
             return Ok(end.map(|_| Bytes::new()));
         }
-        let length = self.unfinished.len() + part.len();
-        if slot == Slot::KeyText && length > KEY_LIMIT {
+        let length = self.incomplete.len() + text.len();
+        if role == Role::KeyText && length > KEY_LIMIT {
             return Err(protocol("a key of the list is too long"));
         }
         if length > self.limit {
             return Err(SourceError::TooLarge { limit: self.limit });
         }
         match end {
-            Some(_) if self.unfinished.is_empty() => Ok(Some(part)),
+            Some(_) if self.incomplete.is_empty() => Ok(Some(text)),
             _ => {
-                self.unfinished.extend_from_slice(&part);
-                Ok(end.map(|_| self.unfinished.split().freeze()))
+                self.incomplete.extend_from_slice(&text);
+                Ok(end.map(|_| self.incomplete.split().freeze()))
             }
         }
     }
 
-    fn finish_value(&mut self, slot: Slot, text: Bytes) -> Result<Option<ListValue>, SourceError> {
-        self.at = match slot {
-            Slot::Item => At::AfterItem,
-            Slot::KeyText => At::Colon(self.slot_of_key(&text)?),
-            Slot::Kind | Slot::ApiVersion | Slot::Metadata | Slot::Items | Slot::Skipped => At::AfterValue,
+    fn finish_value(&mut self, role: Role, text: Bytes) -> Result<Option<ListValue>, SourceError> {
+        self.at = match role {
+            Role::Item => At::AfterItem,
+            Role::KeyText => At::Colon(self.role_of_key(&text)?),
+            Role::Kind | Role::ApiVersion | Role::Metadata | Role::Items | Role::Skipped => At::AfterValue,
         };
-        match slot {
-            Slot::Item => Ok(Some(ListValue::Item(text))),
-            Slot::Kind => Ok(Some(ListValue::Kind(text))),
-            Slot::ApiVersion => Ok(Some(ListValue::ApiVersion(text))),
-            Slot::Metadata => Ok(Some(ListValue::Metadata(text))),
-            Slot::Items if text != "null" => Err(protocol("the list's `items` is not an array")),
-            Slot::Items | Slot::KeyText | Slot::Skipped => Ok(None),
+        match role {
+            Role::Item => Ok(Some(ListValue::Item(text))),
+            Role::Kind => Ok(Some(ListValue::Kind(text))),
+            Role::ApiVersion => Ok(Some(ListValue::ApiVersion(text))),
+            Role::Metadata => Ok(Some(ListValue::Metadata(text))),
+            Role::Items if text != "null" => Err(protocol("the list's `items` is not an array")),
+            Role::Items | Role::KeyText | Role::Skipped => Ok(None),
         }
     }
 
-    fn slot_of_key(&mut self, text: &[u8]) -> Result<Slot, SourceError> {
-        let key: String = serde_json::from_slice(text).map_err(|_| protocol("the list is not sound JSON"))?;
-        let (slot, is_repeated) = match key.as_str() {
-            "items" => (Slot::Items, std::mem::replace(&mut self.has_items, true)),
-            "metadata" => (Slot::Metadata, std::mem::replace(&mut self.has_metadata, true)),
-            "kind" => (Slot::Kind, false),
-            "apiVersion" => (Slot::ApiVersion, false),
-            _ => (Slot::Skipped, false),
+    fn role_of_key(&mut self, text: &[u8]) -> Result<Role, SourceError> {
+        let key: String = serde_json::from_slice(text).map_err(|_| protocol("the list is not valid JSON"))?;
+        let (role, is_repeated) = match key.as_str() {
+            "items" => (Role::Items, std::mem::replace(&mut self.has_items, true)),
+            "metadata" => (Role::Metadata, std::mem::replace(&mut self.has_metadata, true)),
+            "kind" => (Role::Kind, false),
+            "apiVersion" => (Role::ApiVersion, false),
+            _ => (Role::Skipped, false),
         };
         if is_repeated {
-            Err(protocol("a key of the list stands there twice"))
+            Err(protocol("the list has a duplicate key"))
         } else {
-            Ok(slot)
+            Ok(role)
         }
     }
 
-    /// How many bytes of an unfinished part are held.
+    /// Returns the size of the incomplete value that is held.
     #[cfg(any(test, feature = "__internals"))]
     pub(in crate::source) fn held(&self) -> usize {
-        self.unfinished.len()
+        self.incomplete.len()
     }
 }
 

@@ -5,25 +5,25 @@ use super::*;
 const LIST: &str = r#" {"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},
     "items":[{"a":"]}\"\\"},{"b":[{},[]]} , "text", 17 ,null],"other":[{"x":["}"]}]} "#;
 
-/// Every part in the order it came, or the error.
-fn split<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<String>, String> {
+/// Every value in the order of the body, or the error.
+fn split<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<String>, String> {
     let mut splitter = ListSplitter::new(limit);
-    let mut parts = Vec::new();
-    for piece in pieces {
-        splitter.feed(Bytes::copy_from_slice(piece));
-        while let Some(part) = splitter.next().map_err(|error| error.to_string())? {
-            let (name, text) = match &part {
+    let mut values = Vec::new();
+    for chunk in chunks {
+        splitter.feed(Bytes::copy_from_slice(chunk));
+        while let Some(value) = splitter.next().map_err(|error| error.to_string())? {
+            let (name, text) = match &value {
                 ListValue::Kind(text) => ("kind", text),
                 ListValue::ApiVersion(text) => ("apiVersion", text),
                 ListValue::Metadata(text) => ("metadata", text),
                 ListValue::Item(text) => ("item", text),
             };
-            parts.push(format!("{name} {}", String::from_utf8_lossy(text)));
+            values.push(format!("{name} {}", String::from_utf8_lossy(text)));
         }
         assert!(splitter.held() <= limit);
     }
     splitter.finish().map_err(|error| error.to_string())?;
-    Ok(parts)
+    Ok(values)
 }
 
 fn check(body: &str, expected: &[&str]) {
@@ -47,7 +47,7 @@ fn check_error(body: &str, expected: &str) {
 }
 
 #[test]
-fn items_are_cut_out_wherever_the_body_is_split() {
+fn items_are_found_wherever_the_body_is_cut() {
     check(
         LIST,
         &[
@@ -80,7 +80,7 @@ fn an_escaped_key_is_the_same_key() {
 }
 
 #[test]
-fn a_body_without_its_end_is_an_error_wherever_it_is_cut() {
+fn an_incomplete_body_is_an_error_wherever_it_is_cut() {
     let end = LIST.trim_end().len();
     for length in 0..end {
         let error = split(4096, [&LIST.as_bytes()[..length]]).expect_err("the end is missing");
@@ -89,20 +89,20 @@ fn a_body_without_its_end_is_an_error_wherever_it_is_cut() {
 }
 
 #[test]
-fn what_is_not_a_list_is_an_error() {
+fn a_body_that_is_not_a_list_is_an_error() {
     check_error("<html>", "not a JSON object");
     check_error("[]", "not a JSON object");
     check_error(r#"{"metadata":{}}"#, "no `items`");
     check_error(r#"{"items":[]}"#, "no `metadata`");
     check_error(r#"{"items":{},"metadata":{}}"#, "not an array");
     check_error(r#"{"items":7,"metadata":{}}"#, "not an array");
-    check_error(r#"{"items":[],"metadata":{}} x"#, "behind");
-    check_error(r#"{"items":[],"metadata":{}}{}"#, "behind");
-    check_error(r#"{"items":[],"items":[],"metadata":{}}"#, "twice");
-    check_error(r#"{"items":[1 2],"metadata":{}}"#, "sound JSON");
-    check_error(r#"{"items":[,],"metadata":{}}"#, "sound JSON");
-    check_error(r#"{"items" []}"#, "sound JSON");
-    check_error(r#"{"items":[{]],"metadata":{}}"#, "other kind");
+    check_error(r#"{"items":[],"metadata":{}} x"#, "after");
+    check_error(r#"{"items":[],"metadata":{}}{}"#, "after");
+    check_error(r#"{"items":[],"items":[],"metadata":{}}"#, "duplicate");
+    check_error(r#"{"items":[1 2],"metadata":{}}"#, "valid JSON");
+    check_error(r#"{"items":[,],"metadata":{}}"#, "valid JSON");
+    check_error(r#"{"items" []}"#, "valid JSON");
+    check_error(r#"{"items":[{]],"metadata":{}}"#, "mismatched");
 }
 
 #[test]
@@ -130,13 +130,13 @@ fn sizes_are_bounded_and_nesting_is_not() {
     for depth in [63, 64, 65, 1025, 10_000] {
         let body = nested(depth);
         for size in [7, body.len()] {
-            let parts = split(100_000, body.as_bytes().chunks(size)).unwrap();
-            assert_eq!(parts[0].len(), "item ".len() + 2 * depth, "{depth} levels");
+            let values = split(100_000, body.as_bytes().chunks(size)).unwrap();
+            assert_eq!(values[0].len(), "item ".len() + 2 * depth, "{depth} levels");
         }
     }
     let broken = nested(10_000).replacen("]]]", "]}]", 1);
     let error = split(100_000, [broken.as_bytes()]).unwrap_err();
-    assert!(error.contains("other kind"), "{error}");
+    assert!(error.contains("mismatched"), "{error}");
 
     // What is skipped is not held, so it may be larger than an object; a key is held.
     let skipped = |size| format!(r#"{{"other":"{}","items":[],"metadata":{{}}}}"#, "x".repeat(size));

@@ -8,13 +8,13 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use crate::printable::Printable;
 use crate::source::ServerStatus;
 
-/// How many causes are kept. Real answers have a handful.
+/// The number of causes that are kept. Real responses have a handful.
 const CAUSES: usize = 16;
 
-/// Reads a `metav1.Status`; `None` if the bytes are something else.
+/// Parses a `metav1.Status`. Returns `None` if the bytes are something else.
 pub(in crate::source) fn parse(bytes: &[u8]) -> Option<ServerStatus> {
     let wire: Wire = serde_json::from_slice(bytes).ok()?;
-    // Every field of a Status is optional, so any JSON object would pass for one.
+    // Every field of a Status is optional, so any JSON object could be one.
     let is_status = wire.kind.is_some_and(|Word(kind)| kind == "Status");
     if !is_status && wire.code.is_none() && wire.reason.is_none() {
         return None;
@@ -32,7 +32,7 @@ pub(in crate::source) fn parse(bytes: &[u8]) -> Option<ServerStatus> {
     })
 }
 
-/// A `Status` on the wire. Its texts are escaped and cut while they are read.
+/// A `Status` on the wire. Its texts are escaped and truncated while they are read.
 #[derive(serde::Deserialize)]
 struct Wire {
     kind: Option<Word>,
@@ -49,7 +49,7 @@ struct WireDetails {
     causes: Option<WireCauses>,
 }
 
-/// The first causes; the others are not kept.
+/// The first [`CAUSES`] causes.
 #[derive(Default)]
 struct WireCauses(Vec<(String, String)>);
 
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Sentence {
     }
 }
 
-/// Reads a text without copying all of it.
+/// Reads a string without copying all of it.
 struct Cut(fn(&str) -> String);
 
 impl Visitor<'_> for Cut {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_the_server_are_escaped_and_cut() {
+    fn texts_of_the_server_are_escaped_and_truncated() {
         let long = "x".repeat(1_000_000);
         let cause = format!(r#"{{"reason":"\u001b[31m{long}","message":"a\nb"}}"#);
         let json = format!(

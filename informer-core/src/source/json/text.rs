@@ -1,4 +1,4 @@
-//! Reads a text without copying it where that is possible, and hands it on as a deserializer of its own.
+//! Reads a string without copying it if possible, and passes it on as a deserializer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer as _, Visitor};
 
-/// Reads a text.
+/// A seed for a string.
 pub(super) struct TextSeed;
 
 impl<'de> DeserializeSeed<'de> for TextSeed {
@@ -37,7 +37,8 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
-/// A text that is already read. Unlike serde's own it can be asked for an optional and for a newtype, as JSON can.
+/// A deserializer for a string that was already read. Unlike serde's, it supports options and newtypes, as
+/// JSON does.
 pub(super) struct TextDeserializer<'de, E> {
     text: Cow<'de, str>,
     error: PhantomData<E>,

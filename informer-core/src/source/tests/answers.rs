@@ -1,8 +1,8 @@
-//! Refusals, silence and failures to connect.
+//! Error responses, timeouts and failures to connect.
 
 use super::*;
 
-fn refusal(code: u16, text: &'static str) -> KubeSource<ConfigMap> {
+fn failing(code: u16, text: &'static str) -> KubeSource<ConfigMap> {
     let answer = move |_| {
         let text = text.as_bytes().to_vec();
         Response::builder()
@@ -14,25 +14,25 @@ fn refusal(code: u16, text: &'static str) -> KubeSource<ConfigMap> {
     source(client(answer), inline())
 }
 
-/// The same refusal of a list and of a watch.
-async fn refuse(code: u16, text: &'static str) -> SourceError {
-    let list = refusal(code, text)
+/// Returns the error of a list, after checking that a watch has the same.
+async fn error_of(code: u16, text: &'static str) -> SourceError {
+    let list = failing(code, text)
         .list(whole_list())
         .await
         .err()
-        .expect("the list is refused");
-    let watch = refusal(code, text)
+        .expect("the list fails");
+    let watch = failing(code, text)
         .watch(watch_after("1"))
         .await
         .err()
-        .expect("the watch is refused");
+        .expect("the watch fails");
     assert_eq!(list.to_string(), watch.to_string());
     list
 }
 
 #[tokio::test]
-async fn refusals_carry_status_and_retry_after() {
-    let error = refuse(
+async fn errors_have_a_status_and_retry_after() {
+    let error = error_of(
         403,
         r#"{"kind":"Status","code":403,"reason":"Forbidden","message":"not for you"}"#,
     )
@@ -42,23 +42,23 @@ async fn refusals_carry_status_and_retry_after() {
         error.to_string(),
         "the server answered 403 Forbidden: not for you"
     );
-    let error = refuse(429, "slow down").await;
+    let error = error_of(429, "slow down").await;
     assert!(error.is_too_many_requests());
     assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
-    let error = refuse(
+    let error = error_of(
         422,
         r#"{"kind":"Status","code":422,"reason":"Invalid","message":"sendInitialEvents is forbidden"}"#,
     )
     .await;
     assert!(error.is_invalid() && error.is_watch_list_refused());
     assert!(
-        refuse(302, "").await.status().is_some(),
-        "a redirect is no answer"
+        error_of(302, "").await.status().is_some(),
+        "a redirect is an error"
     );
 }
 
 #[tokio::test]
-async fn only_the_beginning_of_a_refusal_is_read() {
+async fn only_the_beginning_of_an_error_response_is_read() {
     let endless = |_| {
         let filler = futures::stream::repeat_with(|| Ok(Frame::data(Bytes::from_static(&[b'x'; 4096]))));
         Response::builder()
@@ -70,18 +70,18 @@ async fn only_the_beginning_of_a_refusal_is_read() {
         .list(whole_list())
         .await
         .err()
-        .expect("the list is refused");
+        .expect("the list fails");
     assert!(error.is_internal());
     assert!(error.to_string().len() < 300, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_answer_is_given_up_after_the_deadline() {
+async fn a_request_without_a_response_times_out_after_the_deadline() {
     let service =
         tower::service_fn(|_: Request<Body>| futures::future::pending::<Result<Answer, Infallible>>());
     let source = source(kube::Client::new(service, "default"), inline());
     let began = tokio::time::Instant::now();
-    let error = source.watch(watch_after("1")).await.err().expect("nothing comes");
+    let error = source.watch(watch_after("1")).await.err().expect("it times out");
     assert!(matches!(error, SourceError::Deadline { .. }), "{error:?}");
     assert_eq!(began.elapsed().as_secs(), 30);
 }
@@ -98,7 +98,7 @@ async fn an_encoding_that_was_not_requested_is_an_error() {
         .list(whole_list())
         .await
         .err()
-        .expect("it is not understood");
+        .expect("the encoding is unsupported");
     assert!(matches!(error, SourceError::Protocol(_)), "{error:?}");
 }
 
@@ -124,19 +124,19 @@ async fn a_refused_connection_is_reported_as_such() {
         .port();
     let config = kube::Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
     let source = source(crate::client::from_config(config).unwrap(), inline());
-    let error = source.list(whole_list()).await.err().expect("nobody listens");
+    let error = source.list(whole_list()).await.err().expect("the port is closed");
     assert!(error.is_connection_refused(), "{error:?}");
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_resolve_is_no_connection_either() {
+async fn a_name_that_does_not_resolve_is_a_failure_to_connect() {
     let config = kube::Config::new("http://no-such-host.invalid:1".parse().unwrap());
     let source = source(crate::client::from_config(config).unwrap(), inline());
     let error = source
         .list(whole_list())
         .await
         .err()
-        .expect("there is no such host");
+        .expect("the host does not exist");
     assert!(error.is_connection_refused(), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! Responses that make much work out of little: they are bounded, and other tasks run beside them.
+//! Small responses that cause much work: they are limited, and other tasks run meanwhile.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -7,7 +7,7 @@ use crate::source::limits::{
     BLANK_BYTES, EMPTY_GZIP_BYTES, ERROR_BYTES, OVERHEAD_BYTES, TURN_BYTES, UNKNOWN_EVENTS,
 };
 
-/// A source that answers with one body, in one piece.
+/// A source that responds with one body, in one chunk.
 fn answering(text: Vec<u8>, encoding: &'static str) -> KubeSource<ConfigMap> {
     let answer = move |_| {
         Response::builder()
@@ -18,7 +18,7 @@ fn answering(text: Vec<u8>, encoding: &'static str) -> KubeSource<ConfigMap> {
     source(client(answer), inline())
 }
 
-/// A list of about so many bytes.
+/// A list of about this size, and the number of its items.
 fn list_of(bytes: usize) -> (String, usize) {
     let filler = "x".repeat(2000);
     let count = bytes / filler.len();
@@ -32,7 +32,7 @@ fn list_of(bytes: usize) -> (String, usize) {
     (text, count)
 }
 
-/// How often another task of the same thread runs while `work` is done.
+/// Counts how often another task of the same thread runs while `work` runs.
 async fn turns_beside<T>(work: impl Future<Output = T>) -> (usize, T) {
     let turns = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&turns);
@@ -55,8 +55,8 @@ async fn other_tasks_run_while_a_list_that_is_never_pending_is_read() {
         (text.as_bytes().to_vec(), "identity"),
     ] {
         let source = answering(body, encoding);
-        let (turns, told) = turns_beside(tell_list(&source)).await;
-        assert_eq!(told.len(), count + 1, "{encoding}");
+        let (turns, lines) = turns_beside(list_lines(&source)).await;
+        assert_eq!(lines.len(), count + 1, "{encoding}");
         assert!(turns >= 4, "{encoding}: {turns} turns");
     }
 }
@@ -73,25 +73,25 @@ async fn other_tasks_run_while_a_watch_that_is_never_pending_is_read() {
         (text.as_bytes().to_vec(), "identity"),
     ] {
         let source = answering(body, encoding);
-        let (turns, told) = turns_beside(tell_watch(&source)).await;
-        assert!(told.iter().all(|event| event == "added a"), "{encoding}");
+        let (turns, lines) = turns_beside(watch_lines(&source)).await;
+        assert!(lines.iter().all(|event| event == "added a"), "{encoding}");
         assert!(turns >= 4, "{encoding}: {turns} turns");
     }
 }
 
-/// The audit's bomb: 1 MB of gzip that unpacks to 1 GB of newlines kept the thread for 54 s.
+/// Once, 1 MB of gzip that decompresses to 1 GB of newlines blocked the thread for 54 s.
 #[tokio::test]
-async fn a_compressed_watch_of_blank_lines_ends_soon() {
-    let told = tell_watch(&answering(gzip(&vec![b'\n'; 8 * TURN_BYTES]), "gzip")).await;
-    assert_eq!(told.len(), 1, "{told:?}");
+async fn a_compressed_watch_of_blank_lines_is_ended() {
+    let lines = watch_lines(&answering(gzip(&vec![b'\n'; 8 * TURN_BYTES]), "gzip")).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
-        told[0].contains(&format!("{BLANK_BYTES} blank bytes in a row")),
-        "{told:?}"
+        lines[0].contains(&format!("{BLANK_BYTES} blank bytes in a row")),
+        "{lines:?}"
     );
 }
 
 #[tokio::test]
-async fn blanks_and_skipped_values_of_a_list_end_soon() {
+async fn whitespace_and_skipped_values_of_a_list_are_limited() {
     let blanks = [br#"{"items":["#, vec![b' '; 2 * BLANK_BYTES].as_slice()].concat();
     let skipped = [br#"{"other":""#, vec![b'x'; 2 * OVERHEAD_BYTES].as_slice()].concat();
     let kinds = [&b"{"[..], &br#""kind":"K","#.repeat(OVERHEAD_BYTES / 6)].concat();
@@ -100,68 +100,68 @@ async fn blanks_and_skipped_values_of_a_list_end_soon() {
         (skipped, "besides its items"),
         (kinds, "besides its items"),
     ] {
-        let told = tell_list(&answering(gzip(&text), "gzip")).await;
-        assert!(told.last().unwrap().contains(expected), "{told:?}");
+        let lines = list_lines(&answering(gzip(&text), "gzip")).await;
+        assert!(lines.last().unwrap().contains(expected), "{lines:?}");
     }
 }
 
 #[tokio::test]
-async fn compressed_members_without_contents_end_soon() {
+async fn empty_gzip_members_are_limited() {
     let members = gzip(b"").repeat(EMPTY_GZIP_BYTES / 10);
-    for told in [
-        tell_watch(&answering(members.clone(), "gzip")).await,
-        tell_list(&answering(members, "gzip")).await,
+    for lines in [
+        watch_lines(&answering(members.clone(), "gzip")).await,
+        list_lines(&answering(members, "gzip")).await,
     ] {
-        assert!(told[0].contains("unpack to nothing"), "{told:?}");
+        assert!(lines[0].contains("unpack to nothing"), "{lines:?}");
     }
 }
 
 #[tokio::test]
-async fn events_of_unknown_types_are_bounded_in_a_row() {
+async fn consecutive_events_of_unknown_types_are_limited() {
     let unknown = "{\"type\":\"RENAMED\"}\n".repeat(UNKNOWN_EVENTS);
     let known = r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
     let text = format!("{unknown}{known}\n{unknown}");
-    let told = tell_watch(&answering(text.into_bytes(), "identity")).await;
-    assert_eq!(told.len(), 2 * UNKNOWN_EVENTS + 1);
-    let told = tell_watch(&answering(unknown.repeat(2).into_bytes(), "identity")).await;
-    assert_eq!(told.len(), UNKNOWN_EVENTS + 1);
+    let lines = watch_lines(&answering(text.into_bytes(), "identity")).await;
+    assert_eq!(lines.len(), 2 * UNKNOWN_EVENTS + 1);
+    let lines = watch_lines(&answering(unknown.repeat(2).into_bytes(), "identity")).await;
+    assert_eq!(lines.len(), UNKNOWN_EVENTS + 1);
     assert!(
-        told[UNKNOWN_EVENTS].contains("unknown types"),
+        lines[UNKNOWN_EVENTS].contains("unknown types"),
         "{}",
-        told[UNKNOWN_EVENTS]
+        lines[UNKNOWN_EVENTS]
     );
 }
 
 #[tokio::test]
-async fn an_error_event_is_bounded_while_it_is_read() {
+async fn an_error_event_is_limited_while_it_is_read() {
     let before = r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
     let status = format!(
         r#"{{"type":"ERROR","object":{{"kind":"Status","code":500,"message":"{}"#,
         "x".repeat(8 * ERROR_BYTES)
     );
     let text = format!("{before}\n{status}");
-    let told = tell_watch(&answering(gzip(text.as_bytes()), "gzip")).await;
-    assert_eq!(told[0], "added a");
-    assert!(told[1].contains("an ERROR event is longer than"), "{told:?}");
+    let lines = watch_lines(&answering(gzip(text.as_bytes()), "gzip")).await;
+    assert_eq!(lines[0], "added a");
+    assert!(lines[1].contains("an ERROR event is longer than"), "{lines:?}");
 
-    // One that is whole and in another order is cut.
+    // A complete one with its fields in another order is truncated.
     let late = format!(
         "{{\"object\":{{\"kind\":\"Status\",\"code\":410,\"message\":\"{}\"}},\"type\":\"ERROR\"}}\n",
         "x".repeat(8 * ERROR_BYTES)
     );
-    let told = tell_watch(&answering(late.into_bytes(), "identity")).await;
+    let lines = watch_lines(&answering(late.into_bytes(), "identity")).await;
     assert!(
-        told[0].starts_with("error: the server answered 410: xxx"),
-        "{told:?}"
+        lines[0].starts_with("error: the server answered 410: xxx"),
+        "{lines:?}"
     );
     assert!(
-        told[0].len() < 1100 && told[0].ends_with("(524288 bytes)"),
-        "{told:?}"
+        lines[0].len() < 1100 && lines[0].ends_with("(524288 bytes)"),
+        "{lines:?}"
     );
 }
 
 #[tokio::test]
-async fn names_from_the_server_forge_no_log_line() {
+async fn names_from_the_server_cannot_forge_log_lines() {
     let name = format!("a\\n\\u001b[2J{}", "x".repeat(100_000));
     let text = format!(
         r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{{"metadata":{{"name":"{name}"}},"data":5}}]}}"#
@@ -170,9 +170,12 @@ async fn names_from_the_server_forge_no_log_line() {
     let mut stream = source.list(whole_list()).await.unwrap();
     while let Some(event) = stream.next().await {
         if let ListEvent::Undecodable(object) = event.unwrap() {
-            let told = object.to_string();
-            assert!(told.len() < 500 && !told.chars().any(char::is_control), "{told}");
-            assert!(told.starts_with("object a\\n\\u{1b}[2Jxxx"), "{told}");
+            let lines = object.to_string();
+            assert!(
+                lines.len() < 500 && !lines.chars().any(char::is_control),
+                "{lines}"
+            );
+            assert!(lines.starts_with("object a\\n\\u{1b}[2Jxxx"), "{lines}");
             return;
         }
     }

@@ -1,8 +1,8 @@
-//! Objects nested deeper than a decoder reads: the API server accepts 10,000 levels.
+//! Objects that are nested too deeply for a decoder: the API server accepts 10,000 levels.
 
 use super::*;
 
-/// A value of so many levels, alternating between objects and arrays.
+/// A value with this many levels, alternating between objects and arrays.
 fn nested(levels: usize) -> String {
     let half = levels / 2;
     format!("{}1{}", r#"{"a":["#.repeat(half), "]}".repeat(half))
@@ -12,7 +12,7 @@ fn resource() -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("example.com", "v1", "Widget"), "widgets")
 }
 
-/// The deep object's metadata stand behind the deep field, and before it.
+/// A deep object with its metadata after the deep field, and before it.
 fn deep_objects() -> [String; 2] {
     let deep = nested(10_000);
     [
@@ -22,23 +22,21 @@ fn deep_objects() -> [String; 2] {
 }
 
 fn widgets(text: String) -> KubeSource<DynamicObject> {
-    let client = client(move |_| Response::new(body(pieces(text.as_bytes(), 1000))));
+    let client = client(move |_| Response::new(body(chunks(text.as_bytes(), 1000))));
     KubeSource::of_type(client, &resource(), Scope::All, KubeSourceOptions::default()).unwrap()
 }
 
-/// The key, UID and reason of the one undecodable object.
+/// Checks key, UID and reason of the undecodable object.
 fn check(object: &Undecodable) {
     assert_eq!(object.key, Some(ObjectKey::namespaced("ns", "deep")));
     assert_eq!(object.uid.as_deref(), Some("u"));
-    assert!(
-        object.reason.contains("nests deeper than its decoder reads"),
-        "{object}"
-    );
+    assert!(object.reason.contains("is nested too deeply"), "{object}");
 }
 
-/// Breaks I16 if it stops the list: a tenant can write such an object through a schemaless field.
+/// Guarantee I16: a tenant can write such an object through a field without a schema, and it must not stop
+/// the list.
 #[tokio::test]
-async fn an_object_nested_deeply_is_undecodable_in_a_list_and_harms_only_itself() {
+async fn a_deeply_nested_object_in_a_list_affects_only_itself() {
     for deep in deep_objects() {
         let text = format!(
             r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{{"metadata":{{"name":"a"}}}},{deep},{{"metadata":{{"name":"b"}}}}]}}"#
@@ -62,7 +60,7 @@ async fn an_object_nested_deeply_is_undecodable_in_a_list_and_harms_only_itself(
 }
 
 #[tokio::test]
-async fn an_object_nested_deeply_is_undecodable_in_a_watch_and_harms_only_itself() {
+async fn a_deeply_nested_object_in_a_watch_affects_only_itself() {
     for deep in deep_objects() {
         for frame in [
             format!(r#"{{"type":"ADDED","object":{deep}}}"#),
@@ -92,19 +90,19 @@ async fn an_object_nested_deeply_is_undecodable_in_a_watch_and_harms_only_itself
 
 /// A type that does not read the deep field decodes the object.
 #[tokio::test]
-async fn a_deep_field_that_is_not_read_does_no_harm() {
+async fn a_deep_field_that_is_not_read_is_ignored() {
     let text = format!(
         r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{{"unread":{},"metadata":{{"name":"a"}}}}]}}"#,
         nested(10_000)
     );
     let source = source(
-        client(move |_| Response::new(body(pieces(text.as_bytes(), 1000)))),
+        client(move |_| Response::new(body(chunks(text.as_bytes(), 1000)))),
         inline(),
     );
-    assert_eq!(tell_list(&source).await[1], "item a");
+    assert_eq!(list_lines(&source).await[1], "item a");
 }
 
-/// The type of what a list and a watch of the same object yield.
+/// Returns the types of the same object in a list and in a watch.
 async fn types_of(list_kind: &str, resource: &ApiResource) -> Vec<Option<(String, String)>> {
     let list = format!(
         r#"{{{list_kind}"metadata":{{"resourceVersion":"5"}},"items":[{{"metadata":{{"name":"a"}}}}]}}"#
@@ -120,7 +118,7 @@ async fn types_of(list_kind: &str, resource: &ApiResource) -> Vec<Option<(String
         KubeSource::<DynamicObject>::of_type(client, resource, Scope::All, KubeSourceOptions::default())
             .unwrap();
     let mut types = Vec::new();
-    let mut tell = |object: &DynamicObject| {
+    let mut record = |object: &DynamicObject| {
         let names = object.types.clone().map(|types| (types.kind, types.api_version));
         types.push(names);
     };
@@ -128,12 +126,12 @@ async fn types_of(list_kind: &str, resource: &ApiResource) -> Vec<Option<(String
     let watched: Vec<_> = source.watch(watch_after("1")).await.unwrap().collect().await;
     for event in &listed {
         if let Ok(ListEvent::Item(object)) = event {
-            tell(object);
+            record(object);
         }
     }
     for event in &watched {
         if let Ok(WatchEvent::Added(object)) = event {
-            tell(object);
+            record(object);
         }
     }
     types
@@ -144,9 +142,9 @@ async fn a_dynamic_object_has_the_same_type_from_a_list_and_from_a_watch() {
     let expected = vec![Some(("Widget".to_owned(), "example.com/v1".to_owned())); 2];
     let list_kind = r#""kind":"WidgetList","apiVersion":"example.com/v1","#;
     assert_eq!(types_of(list_kind, &resource()).await, expected);
-    // From the resource, where the list does not say it.
+    // From the resource, if the list has no type.
     assert_eq!(types_of("", &resource()).await, expected);
-    // From the list, where only the plural of the resource is known.
+    // From the list, if only the plural of the resource is known.
     let mut unknown = resource();
     unknown.kind = String::new();
     assert_eq!(types_of(list_kind, &unknown).await, expected);

@@ -8,8 +8,8 @@ use super::*;
 use crate::source::format::{Format, Formats, ListEntry, Splitter};
 use crate::source::json::Json;
 
-/// A toy format that shares nothing with JSON. A body is a sequence of records: one byte of length, one byte of type,
-/// then the text. The text of an object is its name, or `!` and its name if it cannot be decoded.
+/// A toy format that shares nothing with JSON. A body is a sequence of records: one byte of length, one byte
+/// of type, then the text. The text of an object is its name, or `!` and its name if it cannot be decoded.
 struct Toy;
 
 const MEDIA_TYPE: &str = "application/x-toy";
@@ -143,7 +143,7 @@ fn toy_source(status: u16, content_type: &'static str, text: Vec<u8>) -> KubeSou
         Response::builder()
             .status(status)
             .header(CONTENT_TYPE, content_type)
-            .body(body(pieces(&text, 3)))
+            .body(body(chunks(&text, 3)))
             .unwrap()
     };
     let json = JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop);
@@ -158,41 +158,41 @@ fn toy_list() -> Vec<u8> {
 #[tokio::test]
 async fn a_list_is_read_in_the_format_of_its_response() {
     let expected = ["metadata 17 None None", "item a", r#"undecodable Some("b")"#];
-    let told = tell_list(&toy_source(200, MEDIA_TYPE, toy_list())).await;
-    assert_eq!(told, expected);
+    let lines = list_lines(&toy_source(200, MEDIA_TYPE, toy_list())).await;
+    assert_eq!(lines, expected);
 
     let json = br#"{"metadata":{"resourceVersion":"17"},"items":[{"metadata":{"name":"a"}}]}"#;
     for content_type in ["application/json", "text/plain"] {
-        let told = tell_list(&toy_source(200, content_type, json.to_vec())).await;
-        assert_eq!(told, expected[..2], "{content_type}");
+        let lines = list_lines(&toy_source(200, content_type, json.to_vec())).await;
+        assert_eq!(lines, expected[..2], "{content_type}");
     }
 }
 
 #[tokio::test]
 async fn a_watch_is_read_in_the_format_of_its_response() {
     let text = [record(b'A', "a"), record(b'A', "!b"), record(b'D', "a")].concat();
-    let told = tell_watch(&toy_source(200, "application/x-toy;stream=watch", text)).await;
+    let lines = watch_lines(&toy_source(200, "application/x-toy;stream=watch", text)).await;
     assert_eq!(
-        told,
+        lines,
         ["added a", r#"undecodable Upserted Some("b")"#, "deleted a"]
     );
 
     let json = b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n".to_vec();
-    let told = tell_watch(&toy_source(200, "Application/JSON", json)).await;
-    assert_eq!(told, ["added a"]);
+    let lines = watch_lines(&toy_source(200, "Application/JSON", json)).await;
+    assert_eq!(lines, ["added a"]);
 }
 
 #[tokio::test]
 async fn limits_and_errors_are_the_same_in_every_format() {
     let truncated = toy_list()[..5].to_vec();
-    let told = tell_list(&toy_source(200, MEDIA_TYPE, truncated)).await;
-    assert!(told.last().unwrap().contains("incomplete"), "{told:?}");
+    let lines = list_lines(&toy_source(200, MEDIA_TYPE, truncated)).await;
+    assert!(lines.last().unwrap().contains("incomplete"), "{lines:?}");
 
-    let told = tell_list(&toy_source(200, MEDIA_TYPE, record(b'V', "0"))).await;
-    assert!(told[0].contains("resourceVersion 0"), "{told:?}");
+    let lines = list_lines(&toy_source(200, MEDIA_TYPE, record(b'V', "0"))).await;
+    assert!(lines[0].contains("resourceVersion 0"), "{lines:?}");
 
-    let told = tell_list(&toy_source(403, MEDIA_TYPE, b"Forbidden".to_vec())).await;
-    assert_eq!(told, ["refused: the server answered 403 Forbidden"]);
+    let lines = list_lines(&toy_source(403, MEDIA_TYPE, b"Forbidden".to_vec())).await;
+    assert_eq!(lines, ["refused: the server answered 403 Forbidden"]);
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
-//! Lists: decoded while they stream, whole or not at all.
+//! Lists: decoded while they stream; an incomplete list is an error.
 
 use super::*;
 
 const LIST: &str = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"17","continue":"next","remainingItemCount":3},
     "items":[{"metadata":{"name":"a","namespace":"ns"}},{"metadata":{"name":"b","namespace":"ns"},"data":"wrong"},{"metadata":{"name":"c"}}]}"#;
-const TOLD: [&str; 4] = [
+const EXPECTED: [&str; 4] = [
     r#"metadata 17 Some("next") Some(3)"#,
     "item ns/a",
     r#"undecodable Some("ns/b")"#,
@@ -15,20 +15,20 @@ async fn check(text: &str, expected: &[&str]) {
     for size in [1, 7, 64, text.len()] {
         let copy = text.to_owned();
         let source = source(
-            client(move |_| Response::new(body(pieces(copy.as_bytes(), size)))),
+            client(move |_| Response::new(body(chunks(copy.as_bytes(), size)))),
             inline(),
         );
-        assert_eq!(tell_list(&source).await, expected, "in pieces of {size}");
+        assert_eq!(list_lines(&source).await, expected, "in chunks of {size}");
     }
 }
 
 #[tokio::test]
 async fn items_are_yielded_in_order_and_one_bad_item_affects_only_itself() {
-    check(LIST, &TOLD).await;
+    check(LIST, &EXPECTED).await;
 }
 
 #[tokio::test]
-async fn metadata_may_come_last() {
+async fn metadata_may_follow_the_items() {
     check(
         r#"{"items":[{"metadata":{"name":"a"}}],"metadata":{"resourceVersion":"5","continue":""}}"#,
         &["item a", "metadata 5 None None"],
@@ -37,12 +37,12 @@ async fn metadata_may_come_last() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_whole_list_is_an_error() {
+async fn a_body_that_is_not_a_complete_list_is_an_error() {
     for (text, expected) in [
-        (r#"{"kind":"Status","status":"Failure"}"#, "a Status came"),
+        (r#"{"kind":"Status","status":"Failure"}"#, "received a Status"),
         (
             r#"{"kind":"Table","metadata":{"resourceVersion":"5"},"rows":[]}"#,
-            "a Table came",
+            "received a Table",
         ),
         (r#"{"metadata":{},"items":[]}"#, "no resourceVersion"),
         (
@@ -65,30 +65,30 @@ async fn what_is_not_a_whole_list_is_an_error() {
     ] {
         let copy = text.to_owned();
         let source = source(
-            client(move |_| Response::new(body(pieces(copy.as_bytes(), 9)))),
+            client(move |_| Response::new(body(chunks(copy.as_bytes(), 9)))),
             inline(),
         );
-        let told = tell_list(&source).await;
-        let last = told.last().expect("an error is told");
+        let lines = list_lines(&source).await;
+        let last = lines.last().expect("an error is reported");
         assert!(
             last.starts_with("error: ") && last.contains(expected),
-            "{text}: {told:?}"
+            "{text}: {lines:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn compressed_lists_are_unpacked_and_must_be_whole() {
+async fn compressed_lists_are_decompressed_and_must_be_complete() {
     let packed = gzip(LIST.as_bytes());
     for size in [1, 10, packed.len()] {
         let copy = packed.clone();
         let answer = move |_| {
             Response::builder()
                 .header("content-encoding", "gzip")
-                .body(body(pieces(&copy, size)))
+                .body(body(chunks(&copy, size)))
                 .unwrap()
         };
-        assert_eq!(tell_list(&source(client(answer), inline())).await, TOLD);
+        assert_eq!(list_lines(&source(client(answer), inline())).await, EXPECTED);
     }
     for length in 1..packed.len() {
         let copy = packed[..length].to_vec();
@@ -98,10 +98,10 @@ async fn compressed_lists_are_unpacked_and_must_be_whole() {
                 .body(body([Ok(copy.clone())]))
                 .unwrap()
         };
-        let told = tell_list(&source(client(answer), inline())).await;
+        let lines = list_lines(&source(client(answer), inline())).await;
         assert!(
-            told.last().unwrap().contains("ended"),
-            "cut at {length}: {told:?}"
+            lines.last().unwrap().contains("ended"),
+            "cut at {length}: {lines:?}"
         );
     }
 }
@@ -116,38 +116,40 @@ async fn an_item_over_the_limit_is_an_error() {
         r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}]}}"#,
         "x".repeat(100)
     );
-    let told = tell_list(&source(
-        client(move |_| Response::new(body(pieces(text.as_bytes(), 16)))),
+    let lines = list_lines(&source(
+        client(move |_| Response::new(body(chunks(text.as_bytes(), 16)))),
         options,
     ))
     .await;
     assert!(
-        told.last()
+        lines
+            .last()
             .unwrap()
             .contains("larger than the limit of 100 bytes"),
-        "{told:?}"
+        "{lines:?}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_stalls_is_given_up_after_the_idle_limit() {
+async fn a_list_that_stalls_times_out_after_the_idle_limit() {
     let answer = |_| {
         let first = futures::stream::iter([Ok(Frame::data(Bytes::from_static(&LIST.as_bytes()[..150])))]);
         Response::new(StreamBody::new(first.chain(futures::stream::pending()).boxed()))
     };
     let began = tokio::time::Instant::now();
-    let told = tell_list(&source(client(answer), inline())).await;
+    let lines = list_lines(&source(client(answer), inline())).await;
     assert!(
-        told.last()
+        lines
+            .last()
             .unwrap()
-            .contains("while waiting for the next part of a list"),
-        "{told:?}"
+            .contains("while waiting for the next chunk of a list"),
+        "{lines:?}"
     );
     assert_eq!(began.elapsed().as_secs(), 60);
 }
 
 #[tokio::test(start_paused = true)]
-async fn items_of_a_list_that_stalls_are_held_back_for_a_moment_only() {
+async fn items_of_a_list_that_stalls_are_delivered_after_a_second() {
     let answer = |_| {
         let first = futures::stream::iter([Ok(Frame::data(Bytes::from_static(&LIST.as_bytes()[..180])))]);
         Response::new(StreamBody::new(first.chain(futures::stream::pending()).boxed()))
@@ -166,20 +168,20 @@ async fn items_of_a_list_that_stalls_are_held_back_for_a_moment_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_list_that_moves_is_not_given_up() {
+async fn a_slow_list_that_progresses_does_not_time_out() {
     let answer = |_| {
-        let slowly = futures::stream::iter(LIST.as_bytes().chunks(10)).then(|piece| async move {
+        let slowly = futures::stream::iter(LIST.as_bytes().chunks(10)).then(|chunk| async move {
             tokio::time::sleep(Duration::from_secs(2)).await;
-            Ok(Frame::data(Bytes::from_static(piece)))
+            Ok(Frame::data(Bytes::from_static(chunk)))
         });
         Response::new(StreamBody::new(slowly.boxed()))
     };
-    assert_eq!(tell_list(&source(client(answer), inline())).await, TOLD);
+    assert_eq!(list_lines(&source(client(answer), inline())).await, EXPECTED);
 }
 
-/// One byte now and then keeps a connection busy and brings nothing.
+/// One byte now and then keeps a connection busy without progress.
 #[tokio::test(start_paused = true)]
-async fn a_list_that_trickles_is_given_up_after_the_idle_limit() {
+async fn a_list_that_trickles_times_out_after_the_idle_limit() {
     let answer = |_| {
         let trickle = futures::stream::repeat(b" ").then(|blank| async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -189,12 +191,13 @@ async fn a_list_that_trickles_is_given_up_after_the_idle_limit() {
         Response::new(StreamBody::new(first.chain(trickle).boxed()))
     };
     let began = tokio::time::Instant::now();
-    let told = tell_list(&source(client(answer), inline())).await;
+    let lines = list_lines(&source(client(answer), inline())).await;
     assert!(
-        told.last()
+        lines
+            .last()
             .unwrap()
             .contains("the next object or kilobyte of a list"),
-        "{told:?}"
+        "{lines:?}"
     );
     assert!(
         (60..70).contains(&began.elapsed().as_secs()),
@@ -203,10 +206,10 @@ async fn a_list_that_trickles_is_given_up_after_the_idle_limit() {
     );
 }
 
-/// A reader that takes its time is not a server that does.
+/// A slow reader is not a slow server.
 #[tokio::test(start_paused = true)]
-async fn the_time_in_which_nobody_reads_is_not_counted_as_a_trickle() {
-    let answer = |_| Response::new(body(pieces(LIST.as_bytes(), 10)));
+async fn time_in_which_the_stream_is_not_polled_does_not_count() {
+    let answer = |_| Response::new(body(chunks(LIST.as_bytes(), 10)));
     let source = source(client(answer), inline());
     let mut stream = source.list(whole_list()).await.unwrap();
     let mut events = 0;
@@ -215,7 +218,7 @@ async fn the_time_in_which_nobody_reads_is_not_counted_as_a_trickle() {
         events += 1;
         tokio::time::sleep(Duration::from_secs(300)).await;
     }
-    assert_eq!(events, TOLD.len());
+    assert_eq!(events, EXPECTED.len());
 }
 
 #[tokio::test]
@@ -224,19 +227,20 @@ async fn a_list_larger_than_the_limit_is_an_error_that_names_the_setting() {
         max_list_bytes: 200,
         ..inline()
     };
-    let answer = |_| Response::new(body(pieces(LIST.as_bytes(), 16)));
-    let told = tell_list(&source(client(answer), options)).await;
+    let answer = |_| Response::new(body(chunks(LIST.as_bytes(), 16)));
+    let lines = list_lines(&source(client(answer), options)).await;
     assert!(
-        told.last()
+        lines
+            .last()
             .unwrap()
             .contains("more than 200 bytes; raise `max_list_bytes`"),
-        "{told:?}"
+        "{lines:?}"
     );
 }
 
 #[tokio::test]
-async fn much_is_decoded_on_the_blocking_pool_in_order_however_small_the_pieces_are() {
-    /// Tells on which threads it ran.
+async fn large_batches_are_decoded_on_another_thread_in_order() {
+    /// Records the threads on which it ran.
     struct Threads(Mutex<Vec<std::thread::ThreadId>>, JsonDecoder);
     impl Decode<ConfigMap> for Threads {
         fn decode(&self, bytes: &[u8]) -> Result<ConfigMap, DecodeError> {
@@ -267,15 +271,15 @@ async fn much_is_decoded_on_the_blocking_pool_in_order_however_small_the_pieces_
             decode_on,
             ..KubeSourceOptions::default()
         };
-        let client = client(move |_| Response::new(body(pieces(copy.as_bytes(), size))));
-        let told = tell_list(&source(client, options).decoder(Arc::clone(&decoder) as _)).await;
+        let client = client(move |_| Response::new(body(chunks(copy.as_bytes(), size))));
+        let lines = list_lines(&source(client, options).decoder(Arc::clone(&decoder) as _)).await;
         let expected: Vec<String> = (0..500).map(|n| format!("item n{n}")).collect();
-        assert_eq!(told[1..], expected);
+        assert_eq!(lines[1..], expected);
         let threads = decoder.0.lock().unwrap();
         assert_eq!(
             threads.iter().filter(|thread| **thread == here).count() > 400,
             is_here,
-            "{decode_on:?}, pieces of {size}"
+            "{decode_on:?}, chunks of {size}"
         );
     }
 }

@@ -1,8 +1,8 @@
-//! What is sent: paths, headers, and what the compression layer makes of them.
+//! Requests: paths, headers, and the effect of the compression layer.
 
 use super::*;
 
-/// The URI, `Accept` and `Accept-Encoding` of the requests `ask` makes.
+/// Returns URI, `Accept` and `Accept-Encoding` of a list and a watch.
 async fn requests_of<K, F>(layered: Layered, make: F) -> Vec<[String; 3]>
 where
     K: crate::object::Object,
@@ -106,7 +106,7 @@ async fn metadata_is_requested_where_only_metadata_is_needed() {
 }
 
 #[tokio::test]
-async fn dynamic_kinds_bring_their_own_path_and_name() {
+async fn dynamic_kinds_have_their_own_path_and_name() {
     let resource =
         ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("example.com", "v1", "Widget"), "widgets");
     let make = |client| {
@@ -123,7 +123,7 @@ async fn dynamic_kinds_bring_their_own_path_and_name() {
 }
 
 #[tokio::test]
-async fn options_and_namespaces_are_checked_when_the_source_is_made() {
+async fn options_and_namespaces_are_checked_at_creation() {
     let make = |scope, list_options| {
         let options = KubeSourceOptions {
             list_options,

@@ -1,4 +1,4 @@
-//! Watches: events as they come, whatever the body is cut into.
+//! Watches: events are delivered as they arrive, wherever the body is cut.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const EVENTS: [&str; 5] = [
     r#"{"type":"ADDED","object":{"metadata":{"name":"b"},"data":7}}"#,
     r#"{"type":"DELETED","object":{"metadata":{"name":"é"}}}"#,
 ];
-const TOLD: [&str; 5] = [
+const EXPECTED: [&str; 5] = [
     "added a",
     "modified a",
     "bookmark 9 InitialEventsEnd",
@@ -21,14 +21,14 @@ fn text() -> String {
     EVENTS.iter().flat_map(|event| [event, "\n"]).collect()
 }
 
-async fn tell(pieces: Vec<Vec<u8>>, encoding: Option<&'static str>) -> Vec<String> {
+async fn read(chunks: Vec<Vec<u8>>, encoding: Option<&'static str>) -> Vec<String> {
     let answer = move |_| {
         let builder = encoding.into_iter().fold(Response::builder(), |b, value| {
             b.header("content-encoding", value)
         });
-        builder.body(body(pieces.clone().into_iter().map(Ok))).unwrap()
+        builder.body(body(chunks.clone().into_iter().map(Ok))).unwrap()
     };
-    tell_watch(&source(client(answer), inline())).await
+    watch_lines(&source(client(answer), inline())).await
 }
 
 #[tokio::test]
@@ -36,43 +36,43 @@ async fn events_are_decoded_wherever_the_body_is_cut() {
     let text = text().into_bytes();
     for cut in 0..=text.len() {
         assert_eq!(
-            tell(vec![text[..cut].to_vec(), text[cut..].to_vec()], None).await,
-            TOLD,
+            read(vec![text[..cut].to_vec(), text[cut..].to_vec()], None).await,
+            EXPECTED,
             "cut at {cut}"
         );
     }
     assert_eq!(
-        tell(text.chunks(1).map(<[u8]>::to_vec).collect(), None).await,
-        TOLD
+        read(text.chunks(1).map(<[u8]>::to_vec).collect(), None).await,
+        EXPECTED
     );
 }
 
 #[tokio::test]
-async fn one_gzip_member_per_event_is_understood_wherever_it_is_cut() {
+async fn one_gzip_member_per_event_is_decoded_wherever_it_is_cut() {
     let packed: Vec<u8> = EVENTS
         .iter()
         .flat_map(|event| [gzip(format!("{event}\n").as_bytes()), gzip(b"")].concat())
         .collect();
     for cut in 0..=packed.len() {
-        let pieces = vec![packed[..cut].to_vec(), packed[cut..].to_vec()];
-        assert_eq!(tell(pieces, Some("gzip")).await, TOLD, "cut at {cut}");
+        let chunks = vec![packed[..cut].to_vec(), packed[cut..].to_vec()];
+        assert_eq!(read(chunks, Some("gzip")).await, EXPECTED, "cut at {cut}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_ends_in_the_middle_ends_the_watch_without_an_error() {
+async fn an_incomplete_body_ends_the_watch_without_an_error() {
     let text = text();
     assert_eq!(
-        tell(vec![text.as_bytes()[..text.len() - 2].to_vec()], None).await,
-        TOLD[..4]
+        read(vec![text.as_bytes()[..text.len() - 2].to_vec()], None).await,
+        EXPECTED[..4]
     );
     let packed: Vec<u8> = EVENTS
         .iter()
         .flat_map(|event| gzip(format!("{event}\n").as_bytes()))
         .collect();
     assert_eq!(
-        tell(vec![packed[..packed.len() - 20].to_vec()], Some("gzip")).await[..4],
-        TOLD[..4]
+        read(vec![packed[..packed.len() - 20].to_vec()], Some("gzip")).await[..4],
+        EXPECTED[..4]
     );
 }
 
@@ -82,30 +82,30 @@ async fn an_event_is_yielded_as_soon_as_it_is_complete() {
         let (sender, receiver) = mpsc::unbounded::<Vec<u8>>();
         let receiver = Mutex::new(Some(receiver));
         let answer = move |_| {
-            let receiver = receiver.lock().unwrap().take().expect("asked once");
-            let pieces = receiver.map(|piece| Ok(Frame::data(piece.into()))).boxed();
+            let receiver = receiver.lock().unwrap().take().expect("one request");
+            let chunks = receiver.map(|chunk| Ok(Frame::data(chunk.into()))).boxed();
             let builder = Response::builder();
             let builder = if is_packed {
                 builder.header("content-encoding", "gzip")
             } else {
                 builder
             };
-            builder.body(StreamBody::new(pieces)).unwrap()
+            builder.body(StreamBody::new(chunks)).unwrap()
         };
         let source = source(client(answer), inline());
         let mut stream = source.watch(watch_after("1")).await.unwrap();
-        for (event, expected) in EVENTS.iter().zip(TOLD) {
+        for (event, expected) in EVENTS.iter().zip(EXPECTED) {
             let line = format!("{event}\n").into_bytes();
             sender
                 .unbounded_send(if is_packed { gzip(&line) } else { line })
                 .unwrap();
-            assert_eq!(tell_event(stream.next().await.unwrap()), expected);
+            assert_eq!(describe_event(stream.next().await.unwrap()), expected);
         }
     }
 }
 
 #[tokio::test]
-async fn events_that_are_available_at_once_are_gathered_and_decoded_elsewhere() {
+async fn available_events_are_decoded_in_batches_on_another_thread() {
     /// Counts the events decoded on the thread of the test.
     struct Here(std::thread::ThreadId, Mutex<usize>, JsonDecoder);
     impl Decode<ConfigMap> for Here {
@@ -125,50 +125,50 @@ async fn events_that_are_available_at_once_are_gathered_and_decoded_elsewhere() 
         decode_on: DecodeOn::BlockingPool { threshold: 1_000 },
         ..KubeSourceOptions::default()
     };
-    let answer = move |_| Response::new(body(pieces(text.as_bytes(), 100)));
-    let told = tell_watch(&source(client(answer), options).decoder(Arc::clone(&decoder) as _)).await;
+    let answer = move |_| Response::new(body(chunks(text.as_bytes(), 100)));
+    let lines = watch_lines(&source(client(answer), options).decoder(Arc::clone(&decoder) as _)).await;
     let expected: Vec<String> = (0..500).map(|n| format!("added n{n}")).collect();
-    assert_eq!(told, expected);
+    assert_eq!(lines, expected);
     let here = *decoder.1.lock().unwrap();
     assert!(here < 100, "{here} of 500 events were decoded on the worker");
 }
 
 #[tokio::test]
-async fn errors_in_the_stream_end_it_after_what_came_before() {
+async fn errors_in_the_stream_end_it_after_the_events_before() {
     let error =
         r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
-    let pieces = vec![format!("{}\n{error}\n{}\n", EVENTS[0], EVENTS[0]).into_bytes()];
+    let chunks = vec![format!("{}\n{error}\n{}\n", EVENTS[0], EVENTS[0]).into_bytes()];
     assert_eq!(
-        tell(pieces, None).await,
+        read(chunks, None).await,
         ["added a", "error: the server answered 410 Expired: too old"]
     );
 
-    let told = tell(
+    let lines = read(
         vec![format!("{}\ngarbled\n{}\n", EVENTS[0], EVENTS[0]).into_bytes()],
         None,
     )
     .await;
-    assert_eq!(told.len(), 2);
-    assert!(
-        told[1].starts_with("error: the response cannot be understood"),
-        "{told:?}"
-    );
+    assert_eq!(lines.len(), 2);
+    assert!(lines[1].starts_with("error: invalid response"), "{lines:?}");
 }
 
 #[tokio::test]
-async fn a_frame_over_the_limit_is_an_error_after_what_came_before() {
+async fn a_frame_over_the_limit_is_an_error_after_the_events_before() {
     let options = || KubeSourceOptions {
         max_object_bytes: 60,
         ..inline()
     };
     let text = format!("{}\n{}", EVENTS[0], "x".repeat(61));
-    let told = tell_watch(&source(
-        client(move |_| Response::new(body(pieces(text.as_bytes(), 500)))),
+    let lines = watch_lines(&source(
+        client(move |_| Response::new(body(chunks(text.as_bytes(), 500)))),
         options(),
     ))
     .await;
-    assert_eq!(told[0], "added a");
-    assert!(told[1].contains("larger than the limit of 60 bytes"), "{told:?}");
+    assert_eq!(lines[0], "added a");
+    assert!(
+        lines[1].contains("larger than the limit of 60 bytes"),
+        "{lines:?}"
+    );
     // A bomb is stopped by the same limit.
     let bomb = gzip(&vec![b'x'; 5_000_000]);
     let answer = move |_| {
@@ -177,8 +177,11 @@ async fn a_frame_over_the_limit_is_an_error_after_what_came_before() {
             .body(body([Ok(bomb.clone())]))
             .unwrap()
     };
-    let told = tell_watch(&source(client(answer), options())).await;
-    assert!(told[0].contains("larger than the limit of 60 bytes"), "{told:?}");
+    let lines = watch_lines(&source(client(answer), options())).await;
+    assert!(
+        lines[0].contains("larger than the limit of 60 bytes"),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test]
@@ -192,7 +195,7 @@ async fn a_broken_connection_is_reported_as_such() {
     };
     let source = source(client(answer), inline());
     let mut stream = source.watch(watch_after("1")).await.unwrap();
-    assert_eq!(tell_event(stream.next().await.unwrap()), "added a");
+    assert_eq!(describe_event(stream.next().await.unwrap()), "added a");
     let error = stream.next().await.unwrap().unwrap_err();
     assert!(error.is_disconnect(), "{error:?}");
     assert_eq!(error.to_string(), "the connection broke: connection reset");
