@@ -25,6 +25,8 @@ extern crate self as informer_core;
 mod audit;
 pub mod client;
 mod committer;
+#[cfg(all(test, not(feature = "__model")))]
+mod cost_tests;
 pub mod delta;
 mod error;
 mod handler;
