@@ -162,7 +162,7 @@ impl<K: Object> Commit<'_, K> {
 
 /// Drops every item whose key comes again later. Lists have each key once, and then this costs one sort and
 /// no hashing.
-fn last_of_each_key<T>(mut items: Vec<(ObjectKey, T)>) -> Vec<(ObjectKey, T)> {
+fn last_of_each_key<Q: Ord, T>(mut items: Vec<(Q, T)>) -> Vec<(Q, T)> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     // Stable: of equal keys the later item comes later.
     order.sort_by(|this, that| items[*this].0.cmp(&items[*that].0));
@@ -286,5 +286,29 @@ impl<K> fmt::Debug for Outcome<K> {
             Self::Updated { .. } => "Updated",
             Self::Unchanged { .. } => "Unchanged",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_of_each_key;
+
+    /// Has an order and no hash, so a replacement that hashes its keys does not compile.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    struct Ordered(u32);
+
+    #[test]
+    fn the_last_of_each_key_is_found_without_hashing_keys() {
+        let check = |items: &[(u32, char)], expected: &str| {
+            let items = items.iter().map(|(key, item)| (Ordered(*key), *item)).collect();
+            let kept: String = last_of_each_key(items)
+                .into_iter()
+                .map(|(_, item)| item)
+                .collect();
+            assert_eq!(kept, expected);
+        };
+        check(&[], "");
+        check(&[(2, 'a'), (1, 'b'), (3, 'c')], "abc");
+        check(&[(2, 'a'), (1, 'b'), (2, 'c'), (2, 'd'), (1, 'e')], "de");
     }
 }

@@ -7,6 +7,7 @@ mod model;
 mod reaper;
 mod replace;
 mod select;
+mod surface;
 mod writes;
 
 use std::sync::Arc;

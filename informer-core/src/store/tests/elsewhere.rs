@@ -102,13 +102,38 @@ fn every_read_outside_the_scope_is_empty_and_the_first_is_logged() {
 
 #[test]
 fn a_read_that_can_find_something_says_nothing() {
-    let reads: [fn(&Indexer<ConfigMap>) -> bool; 4] = [
+    let reads: [fn(&Indexer<ConfigMap>) -> bool; 5] = [
         |indexer| indexer.get(&key("web/a")).is_some(),
         |indexer| indexer.get(&key("web/b")).is_none(),
         |indexer| indexer.list_namespace("db").is_empty(),
         |indexer| indexer.list().len() == 1,
+        |indexer| indexer.resource() == Some("configmaps"),
     ];
     check(&two(), &reads, &[]);
+}
+
+/// A key without a namespace is a mistake of another kind: no namespace to add to the informer is missing.
+#[test]
+fn a_read_without_a_namespace_says_nothing() {
+    let reads: [fn(&Indexer<ConfigMap>) -> bool; 2] = [
+        |indexer| indexer.get(&key("a")).is_none(),
+        |indexer| indexer.list_namespace("").is_empty(),
+    ];
+    check(&two(), &reads, &[]);
+}
+
+#[test]
+fn the_first_read_after_the_end_of_the_writer_is_logged() {
+    let (writer, indexer) = attended(&two());
+    drop(writer);
+    let log = Log::default();
+    tracing::subscriber::with_default(log.clone(), || {
+        assert_eq!(indexer.list().len(), 1);
+        assert_eq!(indexer.list().len(), 1);
+    });
+    let lines = log.0.lock().unwrap();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("has stopped"), "{lines:?}");
 }
 
 #[test]

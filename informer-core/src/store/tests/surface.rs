@@ -1,0 +1,135 @@
+//! The small questions of the public surface, and `Debug`, which shows keys and counts but no contents.
+
+use std::time::Duration;
+
+use super::*;
+use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
+use crate::selector::Selector;
+use crate::store::{self, IndexDefinition, Missing, TtlStore};
+
+#[test]
+fn every_view_of_a_store_knows_whether_it_is_empty() {
+    let (mut writer, indexer) = store::new();
+    let index = indexer.add_index("value", values_of).unwrap();
+    assert_eq!(index.name(), "value");
+    let before = indexer.snapshot();
+    assert!(indexer.is_empty() && before.is_empty() && index.is_empty() && index.current().is_empty());
+    assert_eq!((index.len("x"), index.current().len("x")), (0, 0));
+    assert!(before.versions().is_empty());
+
+    let mut commit = writer.begin();
+    assert!(commit.is_empty() && !commit.contains(&key("ns/a")));
+    commit.upsert(key("ns/a"), object("ns/a", 1, &["x"]));
+    commit.upsert(key("ns/b"), object("ns/b", 1, &["x"]));
+    commit.set_version(&Scope::All, ResourceVersion::new("5"));
+    assert!(!commit.is_empty() && commit.contains(&key("ns/a")) && !commit.contains(&key("ns/c")));
+    let after = commit.publish();
+
+    assert!(!indexer.is_empty() && !after.is_empty() && !index.is_empty() && !index.current().is_empty());
+    assert_eq!((index.len("x"), index.current().len("x")), (2, 2));
+    assert!(!after.versions().is_empty());
+    assert!(before.is_empty(), "a snapshot does not change");
+    assert!(after.is_same(&indexer.snapshot()) && !after.is_same(&before));
+}
+
+#[test]
+fn the_writer_counts_the_snapshots_it_retired() {
+    let (mut writer, indexer) = store::new();
+    put(&mut writer, &[("ns/a", &[])]);
+    assert!(!writer.reap().is_empty());
+    assert!(writer.reap().is_empty());
+    let held = indexer.snapshot();
+    put(&mut writer, &[("ns/b", &[])]);
+    assert!(writer.reap().is_empty());
+    assert_eq!(writer.retired(), 1, "a reader holds it");
+    drop(held);
+    let retired = writer.reap();
+    assert_eq!((retired.is_empty(), writer.retired()), (false, 0));
+}
+
+/// Decides where the snapshot is dropped: see `a_retired_snapshot_says_by_how_many_changes_it_differs`.
+#[test]
+fn removals_and_replacements_count_as_changes_too() {
+    let (mut writer, indexer) = store::new();
+    put(&mut writer, &[("ns/a", &[]), ("ns/b", &[]), ("ns/c", &[])]);
+    drop(writer.reap());
+    take(&mut writer, "ns/c");
+    assert_eq!(writer.reap().changes(), 1);
+    let held = indexer.snapshot();
+    let listed: Vec<_> = ["ns/a", "ns/b"]
+        .map(|name| (key(name), object(name, 2, &[])))
+        .into();
+    let mut commit = writer.begin();
+    let replacement = commit.replace(&Scope::All, listed, Missing::Remove);
+    assert_eq!(replacement.items.len(), 2);
+    commit.publish();
+    drop(held);
+    assert_eq!(writer.reap().changes(), 2, "each object was replaced");
+}
+
+#[test]
+fn a_visit_sees_the_selected_objects_of_its_namespace_in_order() {
+    let (mut writer, indexer) = store::new();
+    put(
+        &mut writer,
+        &[
+            ("ns/b", &["x"]),
+            ("ns/a", &["x"]),
+            ("ns/c", &["y"]),
+            ("other/d", &["x"]),
+        ],
+    );
+    let check = |namespace: &str, selector: &str, expected: &[&str]| {
+        let selector: Selector = selector.parse().unwrap();
+        let mut seen = Vec::new();
+        indexer.for_each_in_namespace(namespace, &selector, |object| seen.push(object.clone()));
+        assert_eq!(names(&seen), expected, "{namespace} {selector}");
+    };
+    check("ns", "app=x", &["a", "b"]);
+    check("ns", "", &["a", "b", "c"]);
+    check("other", "app=y", &[]);
+    check("none", "", &[]);
+}
+
+/// Objects may be Secrets: what is printed to a log by `{:?}` must not hold their contents.
+#[test]
+fn debug_shows_keys_and_counts_but_no_contents() {
+    static BY_VALUE: IndexDefinition<ConfigMap, String> = IndexDefinition::new("by value", values_of);
+    let (mut writer, indexer) = store::new();
+    let index = indexer.index(&BY_VALUE).unwrap();
+    let mut commit = writer.begin();
+    commit.upsert(key("ns/a"), object("ns/a", 1, &["secret"]));
+    commit.mark_stale(&key("ns/b"), "no number");
+    commit.set_version(&Scope::All, ResourceVersion::new("5"));
+    let check = |debug: String, expected: &str| {
+        assert!(debug.starts_with(expected), "{debug}");
+        assert!(!debug.contains("secret"), "{debug}");
+    };
+    check(format!("{commit:?}"), "Commit { len: 1, versions: ");
+    let listed = vec![(key("ns/a"), object("ns/a", 2, &["secret"]))];
+    let replacement = commit.replace(&Scope::All, listed, Missing::Remove);
+    check(
+        format!("{replacement:?}"),
+        "Replacement { removed: [], items: [ns/a: Updated] }",
+    );
+    commit.mark_stale(&key("ns/b"), "no number");
+    let snapshot = commit.publish();
+    check(format!("{snapshot:?}"), "Snapshot { len: 1, versions: ");
+    check(format!("{indexer:?}"), "Indexer { len: 1, versions: ");
+    check(format!("{writer:?}"), "IndexerWriter { indexer: Indexer { len: 1");
+    check(format!("{BY_VALUE:?}"), "IndexDefinition { name: \"by value\"");
+    check(format!("{index:?}"), "Index { name: ");
+    check(format!("{:?}", index.current()), "IndexView");
+    check(format!("{:?}", snapshot.iter()), "Entries");
+    let selector: Selector = "app=secret-not-shown".parse().unwrap();
+    assert!(format!("{:?}", snapshot.select(&selector)).starts_with("Selected("));
+    check(format!("{:?}", snapshot.stale()), "{");
+    let (key_ref, object_ref) = snapshot.iter().next().unwrap();
+    check(format!("{key_ref:?}"), "KeyRef(ns/a)");
+    check(format!("{object_ref:?}"), "ObjectRef");
+    check(format!("{:?}", writer.reap()), "Retired(");
+    let ttl = TtlStore::new(Some(Duration::from_secs(60)));
+    ttl.upsert(key("ns/a"), object("ns/a", 1, &["secret"]));
+    check(format!("{ttl:?}"), "TtlStore { ttl: Some(60s), keys: [");
+}
