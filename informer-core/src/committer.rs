@@ -154,3 +154,7 @@ impl<K: Object> Core<K> {
         (self, retired)
     }
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "committer_tests.rs"]
+mod tests;
