@@ -70,13 +70,10 @@ pub use processor::{
 pub use reflector::{BackoffConfig, InitialState, ReflectorConfig};
 pub use resource_version::ResourceVersion;
 pub use scope::Scope;
-pub use selector::{ParseSelectorError, Selector};
-pub use source::{ListOptions, ManagedFields, SourceError};
 pub use status::{
     AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Counts, Differences, LastError,
     ScopeStatus, State, WatchErrorHandler, WatchListVerdict,
 };
-pub use store::{Freshness, Index, IndexDefinition, Indexer, Snapshot};
 pub use sync::Offload;
 #[cfg(feature = "__simulation")]
 #[doc(hidden)]

@@ -38,19 +38,19 @@ pub use self::requirement::{Operator, Requirement, RequirementError};
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use informer_core::Selector;
+/// use informer_core::selector::Selector;
 ///
 /// let selector: Selector = "tier in (front, back), !legacy".parse()?;
 /// let labels = BTreeMap::from([("tier".to_owned(), "front".to_owned())]);
 /// assert!(selector.matches(&labels));
 /// assert_eq!(selector.to_string(), "!legacy,tier in (back,front)");
-/// # Ok::<(), informer_core::ParseSelectorError>(())
+/// # Ok::<(), informer_core::selector::ParseSelectorError>(())
 /// ```
 ///
 /// What cannot be parsed is an error that points at the character:
 ///
 /// ```
-/// # use informer_core::Selector;
+/// # use informer_core::selector::Selector;
 /// let error = "app=web=db".parse::<Selector>().unwrap_err();
 /// assert_eq!(error.offset(), 7);
 /// assert_eq!(
@@ -93,7 +93,7 @@ impl Selector {
     /// [`RequirementError`] if a key or a value cannot be that of a label.
     ///
     /// ```
-    /// use informer_core::Selector;
+    /// use informer_core::selector::Selector;
     ///
     /// let selector = Selector::from_labels([("tier", "front"), ("app", "web")])?;
     /// assert_eq!(selector.to_string(), "app=web,tier=front");

@@ -119,7 +119,7 @@
 ///     Ok(())
 /// }
 ///
-/// fn with_index_from_the_start(client: kube::Client) -> Result<SharedInformerFactory, informers::FactoryBuildError> {
+/// fn with_index_from_the_start(client: kube::Client) -> Result<SharedInformerFactory, informers::error::FactoryBuildError> {
 ///     SharedInformerFactory::builder(client)
 ///         .kind::<Order>(|orders| orders.index(OrderInformer::BY_OWNER)) // &'static IndexDefinition<Order, String>
 ///         .build()

@@ -300,36 +300,91 @@ pub mod projection;
 
 #[cfg(feature = "derive")]
 pub use derive::{Informer, Projection};
-pub use factory::{
-    FactoryBuildError, LookupError, ResourceError, ResourceInformer, SharedInformerFactory,
-    SharedInformerFactoryBuilder,
-};
 #[allow(
     unused_imports,
     unreachable_pub,
     reason = "without the feature of any group there is nothing to show"
 )]
 pub use generated::*;
-pub use informer_core::registry::{
-    InformerProgress, RegistryShutdownTimeout, SyncError, SyncProgress, SyncReport, Unsynced, WaitLimits,
-    WaitingFor,
-};
+
+pub use factory::{ResourceInformer, SharedInformerFactory, SharedInformerFactoryBuilder};
+pub use informer_core::registry::{SyncError, WaitingFor};
+pub use informer_core::selector::Selector;
+pub use informer_core::source::{ListOptions, ManagedFields};
+pub use informer_core::store::{Index, IndexDefinition, Snapshot};
 pub use informer_core::{
-    AddHandlerError, AnyObject, AsyncEventHandler, BackoffConfig, BufferMode, BuildError, Counts, Deleted,
-    DynInformer, Event, EventHandler, EventStream, Filtered, HandlerOptions, HandlerResync, HandlerState,
-    HandlerStatus, Handlers, Index, IndexDefinition, Indexer, InformerStatus, InitialState, LastError,
-    ListOptions, ListenerEnded, ManagedFields, NeverShown, NotSynced, Object, ObjectKey, Offload, Origin,
-    Overflow, ParseKeyError, ParseSelectorError, PendingScopes, Projected, ReflectorConfig, Registration,
-    Removal, ResourceVersion, Scope, ScopeStatus, Selector, SharedInformer, SharedInformerBuilder,
-    ShutdownTimeout, Snapshot, SourceError, StartError, State, StatusWatch, UpdateCause, WaitError,
-    WaitForError, WatchErrorHandler, WatchListVerdict,
+    AnyObject, AsyncEventHandler, AuditOptions, Deleted, DynInformer, Event, EventHandler, EventStream,
+    Filtered, HandlerOptions, Handlers, InformerStatus, InitialState, Object, ObjectKey, Origin, Overflow,
+    Projected, Registration, Removal, ResourceVersion, Scope, SharedInformer, SharedInformerBuilder, State,
+    UpdateCause, client,
 };
-pub use informer_core::{
-    AuditHandler, AuditMismatch, AuditOptions, AuditOutcome, AuditReport, AuditSkipped, AuditStatus,
-    Differences,
-};
-pub use informer_core::{client, delta, selector, source, store};
-pub use listers::{ExpansionError, Lister, NamespaceLister, NotFound};
+pub use listers::{Lister, NamespaceLister, NotFound};
+
+pub mod error {
+    //! Errors of builders, lookups, waits and shutdowns. [`SyncError`](crate::SyncError) is at the crate root.
+    pub use crate::factory::{FactoryBuildError, LookupError, ResourceError};
+    pub use informer_core::registry::RegistryShutdownTimeout;
+    pub use informer_core::{
+        AddHandlerError, BuildError, NeverShown, NotSynced, ParseKeyError, ShutdownTimeout, StartError,
+        WaitError, WaitForError,
+    };
+    pub use listers::ExpansionError;
+}
+
+pub mod options {
+    //! Less common options of informers and handlers.
+    pub use informer_core::{
+        AuditHandler, BackoffConfig, HandlerResync, Offload, ReflectorConfig, WatchErrorHandler,
+    };
+}
+
+pub mod status {
+    //! The parts of [`InformerStatus`](crate::InformerStatus), and the sync progress of a factory.
+    pub use informer_core::registry::{InformerProgress, SyncProgress, SyncReport, Unsynced};
+    pub use informer_core::{
+        AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, BufferMode, Counts, Differences,
+        HandlerState, HandlerStatus, LastError, ListenerEnded, PendingScopes, ScopeStatus, StatusWatch,
+        WatchListVerdict,
+    };
+}
+
+pub mod store {
+    //! The cache of an informer, read directly, and a store whose entries expire.
+    //!
+    //! [`Index`](crate::Index), [`IndexDefinition`](crate::IndexDefinition) and [`Snapshot`](crate::Snapshot) are at the
+    //! crate root.
+    pub use informer_core::store::{
+        Clock, Entries, Freshness, IndexError, IndexStatus, IndexValue, IndexView, Indexer, KeyRef,
+        ObjectRef, Progress, Selected, Stale, SystemClock, TtlStore, Versions,
+    };
+}
+
+pub mod delta {
+    //! The queue between reflector and store, and a plain [`Fifo`].
+    pub use informer_core::delta::{
+        Batch, Change, Closed, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Deltas, Departed, Fifo,
+        QueueOptions, ReplaceAll, ReplaceBuilder, Transform,
+    };
+}
+
+pub mod selector {
+    //! The parts of a [`Selector`](crate::Selector), and its errors.
+    pub use informer_core::selector::{
+        Operator, ParseSelectorError, Requirement, RequirementError, UnsupportedByKube,
+    };
+}
+
+pub mod source {
+    //! [`ListWatch`], for custom sources of objects, and [`KubeSource`], which lists and watches an API server.
+    //!
+    //! [`ListOptions`](crate::ListOptions) and [`ManagedFields`](crate::ManagedFields) are at the crate root.
+    pub use informer_core::source::{
+        BookmarkMark, Decode, DecodeError, DecodeOn, Identity, IdentityEvent, IdentityStream, JsonDecoder,
+        KubeSource, KubeSourceError, KubeSourceOptions, ListEvent, ListFrom, ListMetadata, ListOptionsError,
+        ListRequest, ListStream, ListWatch, ObjectChange, Recovery, ServerStatus, SourceError, Undecodable,
+        WatchEvent, WatchFrom, WatchListFrom, WatchListSupport, WatchRequest, WatchStream,
+    };
+}
 
 /// Compiles the README's example, which watches pods.
 #[cfg(all(doctest, feature = "core"))]

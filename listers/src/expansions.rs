@@ -11,7 +11,8 @@ mod policy;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use informer_core::{Object, ObjectKey, Selector};
+use informer_core::selector::Selector;
+use informer_core::{Object, ObjectKey};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use crate::lister::Lister;

@@ -18,14 +18,14 @@
 //! # }
 //! ```
 //!
-//! **List by labels.** A [`Selector`](informer_core::Selector) is what `kubectl get -l` takes. Answers are ordered by namespace,
+//! **List by labels.** A [`Selector`](informer_core::selector::Selector) is what `kubectl get -l` takes. Answers are ordered by namespace,
 //! then name. With an index of the label, a list costs what it returns, not what the cache holds:
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::Pod;
 //! # use listers::Lister;
 //! # fn example(pods: Lister<Pod>) -> Result<(), Box<dyn std::error::Error>> {
-//! use informer_core::Selector;
+//! use informer_core::selector::Selector;
 //!
 //! pods.indexer().add_label_index("app")?;
 //! let front: Selector = "app in (web, shop), tier != back".parse()?;
@@ -47,7 +47,7 @@
 //! **Test code that takes a lister.** [`Lister::from_objects`] makes one without an informer:
 //!
 //! ```
-//! use informer_core::Selector;
+//! use informer_core::selector::Selector;
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use listers::Lister;
 //!

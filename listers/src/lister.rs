@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use informer_core::{Indexer, Object, ObjectKey, Selector, Snapshot, store};
+use informer_core::selector::Selector;
+use informer_core::store::{Indexer, Snapshot};
+use informer_core::{Object, ObjectKey, store};
 
 use crate::namespace::NamespaceLister;
 use crate::not_found::NotFound;
@@ -71,7 +73,7 @@ impl<K: Object> Lister<K> {
     /// [`indexer`](Self::indexer)`().add_index(..)` and `add_label_index(..)` work as on a real cache.
     ///
     /// ```
-    /// use informer_core::Selector;
+    /// use informer_core::selector::Selector;
     /// use k8s_openapi::api::core::v1::Node;
     /// use listers::Lister;
     ///
@@ -146,7 +148,7 @@ impl<K: Object> Lister<K> {
     /// it has, and indexes can be read on it.
     ///
     /// ```
-    /// # use informer_core::Selector;
+    /// # use informer_core::selector::Selector;
     /// # use k8s_openapi::api::core::v1::Pod;
     /// # use listers::Lister;
     /// # fn example(pods: Lister<Pod>) -> Result<(), Box<dyn std::error::Error>> {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use informer_core::{Indexer, Object, ObjectKey, Selector};
+use informer_core::selector::Selector;
+use informer_core::store::Indexer;
+use informer_core::{Object, ObjectKey};
 
 use crate::not_found::NotFound;
 

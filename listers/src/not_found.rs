@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
-use informer_core::{Indexer, Object, ObjectKey};
+use informer_core::store::Indexer;
+use informer_core::{Object, ObjectKey};
 
 /// An object that was required is not in the cache.
 ///

@@ -5,8 +5,9 @@ mod selecting;
 
 use std::sync::Arc;
 
+use informer_core::selector::Selector;
 use informer_core::store::{self, IndexerWriter};
-use informer_core::{Object, ObjectKey, Selector};
+use informer_core::{Object, ObjectKey};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::api::DynamicObject;
 

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use informer_core::{Object, Selector, SharedInformer, SharedInformerBuilder};
+use informer_core::selector::Selector;
+use informer_core::{Object, SharedInformer, SharedInformerBuilder};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_testing::{ApiServer, WatchCache};
+use informers::error::{AddHandlerError, StartError};
 use informers::{
-    AddHandlerError, AuditOptions, Event, HandlerOptions, InitialState, Overflow, Selector, SharedInformer,
-    SharedInformerFactory, StartError, State,
+    AuditOptions, Event, HandlerOptions, InitialState, Overflow, Selector, SharedInformer,
+    SharedInformerFactory, State,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use tokio_util::sync::CancellationToken;

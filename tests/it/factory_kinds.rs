@@ -1,9 +1,9 @@
 //! Kinds known only at run time, custom resources, metadata, and invalid options.
 
 use informer_testing::ApiServer;
+use informers::error::{BuildError, FactoryBuildError, LookupError, ResourceError};
 use informers::{
-    BuildError, FactoryBuildError, LookupError, ResourceError, Selector, SharedInformer,
-    SharedInformerFactory, SharedInformerFactoryBuilder, WaitingFor, source,
+    Selector, SharedInformer, SharedInformerFactory, SharedInformerFactoryBuilder, WaitingFor, source,
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use informer_testing::{ApiServer, Fault, Rule};
-use informers::{
-    Event, HandlerOptions, Selector, SharedInformerFactory, State, SyncError, Unsynced, WaitingFor,
-};
+use informers::status::Unsynced;
+use informers::{Event, HandlerOptions, Selector, SharedInformerFactory, State, SyncError, WaitingFor};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 

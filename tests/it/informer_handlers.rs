@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use informer_core::{Event, HandlerOptions, IndexDefinition, Offload, SharedInformer};
+use informer_core::store::IndexDefinition;
+use informer_core::{Event, HandlerOptions, Offload, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 

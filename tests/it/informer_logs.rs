@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use informer_core::source::ListEvent;
-use informer_core::{InitialState, SourceError, State};
+use informer_core::source::SourceError;
+use informer_core::{InitialState, State};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use informer_core::source::ManagedFields;
 use informer_core::source::{KubeSourceError, ListOptionsError};
-use informer_core::{BuildError, InitialState, ManagedFields, Object, SharedInformer, SharedInformerBuilder};
+use informer_core::{BuildError, InitialState, Object, SharedInformer, SharedInformerBuilder};
 use informer_testing::{ApiServer, WatchCache};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;

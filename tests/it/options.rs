@@ -13,9 +13,11 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use informer_core::delta::QueueOptions;
 use informer_core::source::KubeSourceOptions;
+use informer_core::source::ManagedFields;
+use informer_core::store::IndexDefinition;
 use informer_core::{
-    AnyObject, AuditOptions, HandlerOptions, IndexDefinition, InitialState, ManagedFields, Offload,
-    ReflectorConfig, SharedInformer, SharedInformerBuilder,
+    AnyObject, AuditOptions, HandlerOptions, InitialState, Offload, ReflectorConfig, SharedInformer,
+    SharedInformerBuilder,
 };
 use informer_testing::{ApiServer, Fault, Rule};
 use informers::{SharedInformerFactory, SharedInformerFactoryBuilder};

@@ -8,13 +8,13 @@ use futures::{FutureExt, StreamExt, stream};
 use informer_core::delta::{
     Batch, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Departed, QueueOptions, Transform,
 };
+use informer_core::source::SourceError;
 use informer_core::source::{
     ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, ServerStatus, WatchEvent, WatchListSupport,
     WatchRequest, WatchStream,
 };
 use informer_core::{
     Event, HandlerOptions, ObjectKey, Offload, ResourceVersion, Scope, SharedInformer, SharedInformerBuilder,
-    SourceError,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

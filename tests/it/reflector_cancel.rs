@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use informer_core::delta::QueueOptions;
 use informer_core::source::ListEvent;
-use informer_core::{InitialState, SharedInformer, SourceError, State};
+use informer_core::source::SourceError;
+use informer_core::{InitialState, SharedInformer, State};
 use k8s_openapi::api::core::v1::Pod;
 
 use super::scripted::{Rig, config, metadata, pod, refused, scripted, settle, status, timed};

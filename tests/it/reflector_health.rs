@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use informer_core::{InitialState, SourceError, State};
+use informer_core::source::SourceError;
+use informer_core::{InitialState, State};
 use tokio::time::Instant;
 
 use super::scripted::{Rig, config, expired, refused, settle, timed};

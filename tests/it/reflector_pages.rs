@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use informer_core::source::SourceError;
 use informer_core::source::{ListEvent, ListFrom, ListMetadata, ListRequest, ServerStatus};
-use informer_core::{InitialState, SharedInformer, SourceError, State};
+use informer_core::{InitialState, SharedInformer, State};
 use informer_testing::{ApiServer, Fault, Rule, WatchCache};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use informer_core::source::SourceError;
 use informer_core::source::WatchFrom;
-use informer_core::{InitialState, SourceError, State};
+use informer_core::{InitialState, State};
 use tokio::time::Instant;
 
 use super::scripted::{Rig, config, expired, refused, settle, status, timed, too_many};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use informer_core::source::SourceError;
 use informer_core::source::{BookmarkMark, ObjectChange, ServerStatus, WatchEvent, WatchFrom, WatchListFrom};
-use informer_core::{InitialState, SourceError, State, WatchListVerdict};
+use informer_core::{InitialState, State, WatchListVerdict};
 
 use super::scripted::{Rig, config, expired, refused, settle, status, timed, too_many, undecodable};
 

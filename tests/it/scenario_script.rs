@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use informer_core::SourceError;
+use informer_core::source::SourceError;
 use informer_core::source::{BookmarkMark, ListEvent, ListMetadata, ObjectChange, ServerStatus, WatchEvent};
 use k8s_openapi::api::core::v1::Pod;
 

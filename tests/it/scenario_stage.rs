@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use futures::{FutureExt, StreamExt};
 use informer_core::source::{ListEvent, ListWatch, WatchEvent};
+use informer_core::store::Index;
 use informer_core::{
-    Event, EventStream, HandlerOptions, Index, InitialState, Offload, Registration, Scope, SharedInformer,
-    State,
+    Event, EventStream, HandlerOptions, InitialState, Offload, Registration, Scope, SharedInformer, State,
 };
 use k8s_openapi::api::core::v1::Pod;
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use informer_core::SourceError;
+use informer_core::source::SourceError;
 use informer_core::source::{
     BookmarkMark, ListEvent, ListFrom, ListMetadata, ListRequest, ListStream, ListWatch, WatchEvent,
     WatchFrom, WatchListFrom, WatchListSupport, WatchRequest, WatchStream,

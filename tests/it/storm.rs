@@ -129,7 +129,7 @@ fn write(server: &ApiServer, random: &mut SmallRng) {
 /// What every reader may rely on at any moment: no object newer than the store, and exact indexes.
 fn check_snapshot(
     informer: &SharedInformer<ConfigMap>,
-    by_value: &informer_core::Index<ConfigMap, String>,
+    by_value: &informer_core::store::Index<ConfigMap, String>,
     seed: u64,
 ) {
     let snapshot = informer.indexer().snapshot();

@@ -22,7 +22,8 @@ impl<K: Object> Snapshot<K> {
     /// the cost is that of the candidates, otherwise that of all objects.
     ///
     /// ```
-    /// # use informer_core::{Indexer, Selector};
+    /// # use informer_core::selector::Selector;
+    /// # use informer_core::store::Indexer;
     /// # use k8s_openapi::api::core::v1::Pod;
     /// # fn example(indexer: Indexer<Pod>) -> Result<(), Box<dyn std::error::Error>> {
     /// indexer.add_label_index("app")?;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use informer_core::{Object, ObjectKey, Selector};
+use informer_core::selector::Selector;
+use informer_core::{Object, ObjectKey};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{check, map};

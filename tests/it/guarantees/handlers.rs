@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use informer_core::{Event, Freshness, SharedInformer, State};
+use informer_core::store::Freshness;
+use informer_core::{Event, SharedInformer, State};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 

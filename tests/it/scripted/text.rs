@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use informer_core::source::SourceError;
 use informer_core::source::{ListMetadata, ServerStatus, Undecodable};
-use informer_core::{Deleted, Event, ObjectKey, Origin, ResourceVersion, SourceError, UpdateCause};
+use informer_core::{Deleted, Event, ObjectKey, Origin, ResourceVersion, UpdateCause};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 

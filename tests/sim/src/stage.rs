@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use informer_core::delta::QueueOptions;
+use informer_core::store::{Index, Snapshot};
 use informer_core::{
-    Index, Offload, ReflectorConfig, ResourceVersion, ScopeStatus, SharedInformer, Snapshot, State, WaitError,
+    Offload, ReflectorConfig, ResourceVersion, ScopeStatus, SharedInformer, State, WaitError,
 };
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;

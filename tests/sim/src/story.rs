@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use informer_core::{Deleted, Event, Indexer, ObjectKey, Origin, Registration, SharedInformer, UpdateCause};
+use informer_core::store::Indexer;
+use informer_core::{Deleted, Event, ObjectKey, Origin, Registration, SharedInformer, UpdateCause};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::history::{History, Key, State, data};

@@ -4,7 +4,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use informer_core::{InitialState, SharedInformer, SourceError, State};
+use informer_core::source::SourceError;
+use informer_core::{InitialState, SharedInformer, State};
 use informer_it::recorder::Recorder;
 use informer_live::{ADMIN, Cluster};
 use k8s_openapi::api::core::v1::ConfigMap;

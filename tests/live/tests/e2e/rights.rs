@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use informer_core::{SharedInformer, SourceError, State};
+use informer_core::source::SourceError;
+use informer_core::{SharedInformer, State};
 use informer_it::recorder::Recorder;
 use informer_live::{Cluster, ServiceAccount};
 use informers::SharedInformerFactory;

@@ -1,6 +1,7 @@
 //! Which objects are asked for: by labels, by fields, by namespace.
 
-use informer_core::{Object, SharedInformer, SourceError, WatchListVerdict};
+use informer_core::source::SourceError;
+use informer_core::{Object, SharedInformer, WatchListVerdict};
 use informer_it::recorder::Recorder;
 use informer_live::WatchList;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};

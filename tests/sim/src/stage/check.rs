@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use informer_core::{
-    HandlerState, Indexer, InformerStatus, ObjectKey, Overflow, Registration, Scope, Snapshot,
-};
+use informer_core::store::{Indexer, Snapshot};
+use informer_core::{HandlerState, InformerStatus, ObjectKey, Overflow, Registration, Scope};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::handlers::Listening;
