@@ -288,3 +288,69 @@ impl Write {
         }
     }
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+    use crate::scope::Scope;
+    use crate::store;
+
+    /// Checks what a store at version 9 shows of a write of `web/a` at version 7.
+    fn check(stored: Option<Option<&str>>, stale: Option<&str>, expected: &Shown) {
+        let key: ObjectKey = "web/a".parse().unwrap();
+        let (mut writer, indexer) = store::new();
+        let mut commit = writer.begin();
+        if let Some(version) = stored {
+            let mut object = ConfigMap::default();
+            object.metadata.resource_version = version.map(str::to_owned);
+            commit.upsert(key.clone(), Arc::new(object));
+        }
+        if let Some(reason) = stale {
+            commit.mark_stale(&key, reason);
+        }
+        commit.set_version(&Scope::All, ResourceVersion::new("9"));
+        commit.publish();
+        let write = Write {
+            key,
+            version: ResourceVersion::new("7"),
+        };
+        let shown = write.shown_by(&indexer.snapshot());
+        assert_eq!(shown, *expected, "{stored:?}, stale: {stale:?}");
+    }
+
+    #[test]
+    fn a_write_is_shown_by_its_object_and_by_its_scope_only_where_that_says_enough() {
+        check(Some(Some("7")), None, &Shown::Yes);
+        check(Some(Some("8")), None, &Shown::Yes);
+        // Deleted since, or not selected.
+        check(None, None, &Shown::Yes);
+        // Without a version of its own the object is as new as its scope.
+        check(Some(None), None, &Shown::Yes);
+        // The scope has moved on, and the object is of before the write.
+        check(Some(Some("6")), None, &Shown::NotYet);
+        let unusable = Shown::Never(NeverShown::Unusable("no number".to_owned()));
+        check(Some(Some("6")), Some("no number"), &unusable);
+    }
+
+    #[test]
+    fn a_stale_object_may_still_change_while_its_scope_is_behind_the_write() {
+        let key: ObjectKey = "web/a".parse().unwrap();
+        let (mut writer, indexer) = store::new();
+        let mut commit = writer.begin();
+        let mut object = ConfigMap::default();
+        object.metadata.resource_version = Some("4".to_owned());
+        commit.upsert(key.clone(), Arc::new(object));
+        commit.mark_stale(&key, "no number");
+        commit.set_version(&Scope::All, ResourceVersion::new("5"));
+        commit.publish();
+        let write = Write {
+            key,
+            version: ResourceVersion::new("7"),
+        };
+        assert_eq!(write.shown_by(&indexer.snapshot()), Shown::NotYet);
+    }
+}

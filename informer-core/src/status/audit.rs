@@ -319,6 +319,42 @@ mod tests {
     }
 
     #[test]
+    fn only_what_the_server_causes_makes_the_next_audit_wait_longer() {
+        let error = || SourceError::Protocol("no metadata".to_owned());
+        assert!(AuditSkipped::Busy(error()).is_trouble());
+        assert!(AuditSkipped::Refused(error()).is_trouble());
+        assert!(AuditSkipped::Failed(error()).is_trouble());
+        assert!(!AuditSkipped::Expired(error()).is_trouble());
+    }
+
+    #[test]
+    fn every_audit_is_counted_by_its_outcome() {
+        let report = |outcome| AuditReport {
+            resource: "configmaps".to_owned(),
+            scope: Scope::All,
+            at: Instant::now(),
+            took: Duration::ZERO,
+            version: None,
+            compared: 0,
+            left_out: 0,
+            outcome,
+        };
+        let mut status = AuditStatus::default();
+        let expired = AuditSkipped::Expired(SourceError::Protocol("no metadata".to_owned()));
+        let mismatch = AuditOutcome::Mismatch(AuditMismatch::default());
+        for outcome in [
+            AuditOutcome::Sound,
+            mismatch,
+            AuditOutcome::Sound,
+            AuditOutcome::Skipped(expired),
+        ] {
+            status.count(&report(outcome));
+        }
+        assert_eq!((status.audits, status.mismatches, status.skipped), (3, 1, 1));
+        assert!(status.last_mismatch.is_some());
+    }
+
+    #[test]
     fn all_differences_are_counted_and_ten_are_named() {
         let mut mismatch = AuditMismatch::default();
         for number in 0..12 {

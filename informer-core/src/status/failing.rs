@@ -107,3 +107,78 @@ pub(crate) struct Failure {
     /// Since when no attempt has brought anything.
     pub(crate) unreachable_since: Option<Instant>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::ServerStatus;
+
+    fn status(code: u16) -> SourceError {
+        let status = ServerStatus {
+            code,
+            ..ServerStatus::default()
+        };
+        SourceError::Status { status }
+    }
+
+    /// Whether a scope counts as failing after attempts with these outcomes, and since when in which way.
+    fn check(state: State, failures: &[SourceError], after: u64, expected: Option<(bool, bool)>) {
+        let mut failing = Failing::default();
+        for error in failures {
+            failing.attempted();
+            failing.failed(error, Instant::now());
+        }
+        let pending = Pending::new(Scope::All, state, failing);
+        let found = pending.failure_after(after).map(|failure| {
+            (
+                failure.needs_action_since.is_some(),
+                failure.unreachable_since.is_some(),
+            )
+        });
+        assert_eq!(found, expected, "{failures:?} after {after}");
+    }
+
+    #[test]
+    fn a_scope_fails_while_its_last_attempt_failed_for_good_and_nothing_arrives() {
+        let forbidden = || status(403);
+        let refused = || SourceError::Connect("connection refused".to_owned());
+        check(State::NotStarted, &[], 0, None);
+        check(State::NotStarted, &[forbidden()], 0, Some((true, true)));
+        check(
+            State::NotStarted,
+            &[forbidden(), refused()],
+            0,
+            Some((false, true)),
+        );
+        // The attempt was begun before the wait.
+        check(State::NotStarted, &[forbidden()], 1, None);
+        check(
+            State::NotStarted,
+            &[forbidden(), forbidden()],
+            1,
+            Some((true, true)),
+        );
+        // Objects arrive, or the last failure passes by itself.
+        check(State::Live, &[forbidden()], 0, None);
+        check(State::NotStarted, &[forbidden(), status(429)], 0, None);
+    }
+
+    #[test]
+    fn objects_show_that_the_server_is_reachable_and_a_whole_list_that_all_is_well() {
+        let mut failing = Failing::default();
+        failing.attempted();
+        failing.failed(
+            &SourceError::Connect("connection refused".to_owned()),
+            Instant::now(),
+        );
+        failing.progressed();
+        assert_eq!(failing.unreachable_since, None);
+        failing.failed(&status(403), Instant::now());
+        failing.succeeded();
+        assert_eq!(
+            (failing.needs_action_since, failing.unreachable_since),
+            (None, None)
+        );
+        assert!(failing.last.is_none() && failing.attempts == 1);
+    }
+}
