@@ -386,3 +386,18 @@ async fn a_dead_peer_is_detected_within_45_seconds() {
     assert_eq!((idle + probes).as_secs(), 45);
     assert_eq!(sockopt::tcp_user_timeout(socket).unwrap(), 45_000);
 }
+
+/// A file that exists and cannot be read is not reported as missing.
+#[tokio::test]
+async fn a_kubeconfig_that_cannot_be_read_is_not_reported_as_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_path_buf();
+    for files in [Files::Named(vec![path.clone()]), Files::Default(path.clone())] {
+        let error = files.load().await.expect_err("a folder cannot be read");
+        let ClientError::Kubeconfig { paths, why } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(*paths, [path.clone()]);
+        assert!(!why.contains("does not exist"), "{why}");
+    }
+}

@@ -158,6 +158,20 @@ mod tests {
     }
 
     #[test]
+    fn only_numbers_without_leading_zeros_are_comparable() {
+        let long = "9".repeat(60);
+        for (text, expected) in [
+            ("1", true),
+            (&long, true),
+            ("01", false),
+            ("abc", false),
+            ("", false),
+        ] {
+            assert_eq!(ResourceVersion::new(text).is_comparable(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
     fn what_no_server_could_read_again_is_not_accepted() {
         for (text, expected) in [
             ("1", true),

@@ -79,3 +79,55 @@ async fn one_page(
 pub(super) fn broken(what: &str) -> AuditSkipped {
     AuditSkipped::Failed(SourceError::Protocol(what.to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures::FutureExt as _;
+    use futures::stream;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::super::compare::{CacheOf, Cached as _};
+    use super::*;
+    use crate::scope::Scope;
+    use crate::store;
+
+    /// Answers every page with the next continue token, each list at version 5.
+    struct Pages(Mutex<Vec<Option<&'static str>>>);
+
+    impl Identities for Pages {
+        fn page(&self, _: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>> {
+            let token = self
+                .0
+                .lock()
+                .unwrap()
+                .pop()
+                .expect("no page after the last token");
+            let metadata = ListMetadata {
+                resource_version: Some(ResourceVersion::new("5")),
+                continue_token: token.map(str::to_owned),
+                ..ListMetadata::default()
+            };
+            async { Ok(stream::iter([Ok(IdentityEvent::Metadata(metadata))]).boxed()) }.boxed()
+        }
+    }
+
+    fn read(mut tokens: Vec<Option<&'static str>>) -> Result<(), AuditSkipped> {
+        tokens.reverse();
+        let (_writer, indexer) = store::new::<ConfigMap>();
+        let scope = Scope::All;
+        let mut comparison = Comparison::new(CacheOf { indexer, scope }.freeze());
+        let pages = Pages(Mutex::new(tokens));
+        all_pages(&pages, &ResourceVersion::new("5"), 500, &mut comparison)
+            .now_or_never()
+            .expect("the pages are ready")
+    }
+
+    #[test]
+    fn a_continue_token_that_comes_again_at_once_ends_the_list() {
+        assert!(read(vec![Some("a"), Some("b"), Some("a"), None]).is_ok());
+        let error = read(vec![Some("a"), Some("b"), Some("b"), None]).unwrap_err();
+        assert!(format!("{error:?}").contains("same continue token"), "{error:?}");
+    }
+}

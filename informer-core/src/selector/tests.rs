@@ -119,6 +119,7 @@ fn comparing_takes_integers_of_64_bits_on_both_sides() {
     check("n>5", "6", true);
     check("n>5", "5", false);
     check("n<5", "-6", true);
+    check("n<5", "5", false);
     check("n>007", "8", true);
     check("n<9223372036854775807", "9223372036854775806", true);
     check("n>5", "9223372036854775808", false);
