@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::handler::{AsyncEventHandler, EventHandler, HandlerOptions};
 use crate::object::Object;
-use crate::processor::{EventStream, Processor, Registration, Served, Unstarted, run_async, run_blocking};
+use crate::processor::{EarlyStop, EventStream, Processor, Registration, Served, run_async, run_blocking};
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
 use crate::source::ListWatch;
@@ -231,7 +231,7 @@ impl<K: Object> SharedInformer<K> {
             .add(name, options, Served::ByTask, || self.shared.indexer.peek())
             .ok_or(AddHandlerError::Stopped)?;
         life.serve(run(listener.clone()));
-        Ok(Registration::new(listener).of_unstarted(self.unstarted()))
+        Ok(Registration::new(listener).with_early_stop(self.early_stop()))
     }
 
     /// The events as a stream, for async code: first every object in the cache, then every change. Ends when the informer
@@ -251,13 +251,13 @@ impl<K: Object> SharedInformer<K> {
             .shared
             .processor
             .add_or_ended(name, options, Served::ByReader, || self.shared.indexer.peek());
-        EventStream::new(listener).of_unstarted(self.unstarted())
+        EventStream::new(listener).with_early_stop(self.early_stop())
     }
 
     /// For everything that waits: ends this informer if its token is cancelled before it was started.
-    fn unstarted(&self) -> Unstarted {
+    fn early_stop(&self) -> EarlyStop {
         let shared = Arc::downgrade(&self.shared);
-        Unstarted::new(self.shared.token.clone(), move || {
+        EarlyStop::new(self.shared.token.clone(), move || {
             // A dropped informer has ended already.
             if let Some(shared) = shared.upgrade() {
                 shared.end_if_never_started();

@@ -65,7 +65,7 @@ pub use informer::{
 pub use key::{ObjectKey, ParseKeyError};
 pub use object::{AnyObject, Object, Projected};
 pub use processor::{
-    BufferMode, EventStream, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal,
+    BufferMode, EventStream, HandlerEnded, HandlerState, HandlerStatus, Registration, Removal,
 };
 pub use reflector::{BackoffConfig, InitialState, ReflectorConfig};
 pub use resource_version::ResourceVersion;

@@ -3,12 +3,10 @@
 mod buffer;
 mod distribution;
 mod listener;
-mod mailbox;
 mod registration;
 mod resync;
 mod runner;
 mod stream;
-mod unstarted;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,62 +20,89 @@ use crate::handler::{HandlerOptions, HandlerResync};
 use crate::mutant;
 use crate::object::Object;
 use crate::store::Snapshot;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, Signal};
 
 pub(crate) use distribution::{Audience, Distribution};
 use distribution::{Publication, Then};
-use listener::Bell;
 pub(crate) use listener::{Listener, Served};
-pub use registration::{BufferMode, HandlerState, HandlerStatus, ListenerEnded, Registration, Removal};
-use resync::ResyncPlan;
+use registration::Control;
+pub(crate) use registration::EarlyStop;
+pub use registration::{BufferMode, HandlerEnded, HandlerState, HandlerStatus, Registration, Removal};
+use resync::{ResyncPlan, Schedule};
 pub(crate) use runner::{run_async, run_blocking};
 pub use stream::EventStream;
-pub(crate) use unstarted::Unstarted;
 
 /// The handlers of one informer.
 ///
-/// Its lock is for the list of handlers. It is held while a commit becomes visible, but not while the
-/// commit's events are delivered: nobody waits for it longer than a walk over the handlers takes.
+/// Its lock protects the list of handlers. It is held while a commit becomes visible, but not while the
+/// commit's events are delivered, so no caller waits for it longer than a walk over the handlers takes. A
+/// listener's lock may be taken while this one is held, never the other way round.
 pub(crate) struct Processor<K> {
-    inner: Mutex<Inner<K>>,
+    state: Mutex<ProcessorState<K>>,
     next_id: AtomicU64,
-    bell: Bell,
+    /// Notified when a handler is added, synced or ended, and when the store is synced.
+    signal: Signal,
 }
 
-struct Inner<K> {
+struct ProcessorState<K> {
     listeners: Vec<Arc<Listener<K>>>,
     resync: ResyncPlan,
-    /// Whether the initial state is complete, and those added from now on find all of it in their snapshot.
-    synced: bool,
-    /// Whether nothing more will be delivered.
-    stopped: bool,
+    delivery: Delivery,
 }
 
-impl<K: Object> Inner<K> {
-    /// Forgets listeners that were removed. One that is still inside its last call is kept until it has
+/// How far delivery has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Delivery {
+    /// The initial state is incomplete.
+    Initial,
+    /// The initial state is complete: a handler added now finds all of it in its snapshot.
+    Synced,
+    /// No more events are delivered.
+    Stopped,
+}
+
+impl<K: Object> ProcessorState<K> {
+    /// Drops listeners that were removed. One that is still inside its last call is kept until it has
     /// returned, so that a shutdown can name it.
     fn sweep(&mut self) {
         self.listeners
             .retain(|listener| !listener.is_removed() || listener.is_busy());
+    }
+
+    /// The resync schedule of a new handler. A request below the check period lowers it before the informer
+    /// starts, which restarts the periods of the others.
+    fn schedule(&mut self, requested: HandlerResync, now: Instant) -> Schedule {
+        let before = self.resync.check_period();
+        let schedule = self.resync.admit(requested, now);
+        let check_period = self.resync.check_period();
+        if check_period != before {
+            self.restart_schedules(check_period, now);
+        }
+        schedule
+    }
+
+    fn restart_schedules(&self, check_period: Option<Duration>, now: Instant) {
+        for listener in &self.listeners {
+            listener.restart_schedule(check_period, now);
+        }
     }
 }
 
 impl<K: Object> Processor<K> {
     pub(crate) fn new(check_period: Option<Duration>) -> Self {
         Self {
-            inner: Mutex::new(Inner {
+            state: Mutex::new(ProcessorState {
                 listeners: Vec::new(),
                 resync: ResyncPlan::new(check_period),
-                synced: false,
-                stopped: false,
+                delivery: Delivery::Initial,
             }),
             next_id: AtomicU64::new(1),
-            bell: Bell::new(),
+            signal: Signal::new(),
         }
     }
 
-    /// Adds a listener; `None` if nothing more will be delivered. `snapshot` is called while no commit can
-    /// become visible, so that the listener receives exactly the events that are not part of that snapshot.
+    /// Adds a listener; `None` if the informer has stopped. `snapshot` is called while no commit can become
+    /// visible, so that the listener receives exactly the events that are not part of that snapshot.
     pub(crate) fn add(
         &self,
         name: String,
@@ -89,7 +114,7 @@ impl<K: Object> Processor<K> {
         listener.is_active().then_some(listener)
     }
 
-    /// Adds a listener, one that has ended if nothing more will be delivered.
+    /// Like [`add`](Self::add), but returns a listener that has ended if the informer has stopped.
     pub(crate) fn add_or_ended(
         &self,
         name: String,
@@ -98,41 +123,32 @@ impl<K: Object> Processor<K> {
         snapshot: impl FnOnce() -> Snapshot<K>,
     ) -> Arc<Listener<K>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let listener = Arc::new(Listener::new(id, name, options, served, self.bell.clone()));
-        let mut inner = self.inner.lock();
-        if inner.stopped {
-            drop(inner);
+        let listener = Arc::new(Listener::new(id, name, options, served, self.signal.clone()));
+        let mut state = self.state.lock();
+        if state.delivery == Delivery::Stopped {
+            drop(state);
             listener.stop();
             return listener;
         }
-        // Without this, handlers that come and go while nothing changes would pile up.
-        inner.sweep();
-        let Inner {
-            listeners, resync, ..
-        } = &mut *inner;
-        let requested = match options.resync {
-            HandlerResync::Inherit => resync.default_period(),
-            HandlerResync::Never => None,
-            HandlerResync::Every(period) => Some(period),
-        };
-        let others = listeners.iter().map(|other| other.schedule());
-        *listener.schedule().lock() = resync.admit(requested, Instant::now(), others);
+        // Commits sweep as well, but without one, handlers that come and go would accumulate.
+        state.sweep();
+        listener.set_schedule(state.schedule(options.resync, Instant::now()));
         if !mutant::is("I8") {
             listener.replay(snapshot());
         }
-        if inner.synced {
-            listener.mark_initial_end();
+        if state.delivery == Delivery::Synced {
+            listener.push_initial_end();
         }
-        inner.listeners.push(listener.clone());
-        drop(inner);
-        self.bell.ring();
+        state.listeners.push(listener.clone());
+        drop(state);
+        self.signal.notify();
         listener
     }
 
-    /// Keeps handlers from being added while a commit becomes visible, and fixes who receives its events: see
-    /// [`Publication`].
+    /// Keeps handlers from being added while a commit becomes visible, and fixes which of them receive its
+    /// events: see [`Publication`].
     pub(crate) fn publication(&self) -> Publication<'_, K> {
-        Publication::new(self.inner.lock(), &self.bell)
+        Publication::new(self.state.lock(), &self.signal)
     }
 
     /// Delivers to the handlers of a ticket only. For events that change nothing in the store.
@@ -140,28 +156,24 @@ impl<K: Object> Processor<K> {
         let due: std::collections::HashSet<u64> = ticket.0.iter().copied().collect();
         let mut listeners = self.listeners();
         listeners.retain(|listener| due.contains(&listener.id()) && listener.is_active());
-        Distribution::new(listeners, Then::Nothing, &self.bell)
+        Distribution::new(listeners, Then::Nothing, &self.signal)
     }
 
-    /// No handler added from now on can make the informer check for resyncs more often.
+    /// Starts all resync periods, and fixes the check period, which is returned: handlers added from now on
+    /// cannot shorten it.
     pub(crate) fn freeze_resync(&self) -> Option<Duration> {
-        let mut inner = self.inner.lock();
-        let Inner {
-            listeners, resync, ..
-        } = &mut *inner;
-        resync.freeze(
-            Instant::now(),
-            listeners.iter().map(|listener| listener.schedule()),
-        );
-        resync.check_period()
+        let mut state = self.state.lock();
+        let check_period = state.resync.freeze();
+        state.restart_schedules(check_period, Instant::now());
+        check_period
     }
 
-    /// The handlers that are to receive every object again now.
+    /// The handlers whose resync is due.
     pub(crate) fn due(&self, now: Instant) -> Option<ResyncTicket> {
         let due: Vec<u64> = self
             .listeners()
             .iter()
-            .filter(|listener| listener.is_active() && listener.schedule().lock().take_due(now))
+            .filter(|listener| listener.take_due(now))
             .map(|listener| listener.id())
             .collect();
         (!due.is_empty()).then(|| ResyncTicket::new(due))
@@ -171,7 +183,7 @@ impl<K: Object> Processor<K> {
         self.listeners()
             .iter()
             .map(|listener| listener.status())
-            .filter(|status| status.state != HandlerState::Removed)
+            .filter(|status| status.state != HandlerState::Ended(HandlerEnded::Removed))
             .collect()
     }
 
@@ -187,13 +199,13 @@ impl<K: Object> Processor<K> {
 
     /// Changes when a handler comes into sync, ends, or is new, and when the cache comes into sync.
     pub(crate) fn sync_changes(&self) -> watch::Receiver<u64> {
-        self.bell.subscribe()
+        self.signal.subscribe()
     }
 
     /// Ends every listener: nothing more will be delivered.
     pub(crate) fn stop(&self) {
-        self.inner.lock().stopped = true;
-        // What waits in their buffers ends with them, and that may be much: not under the lock.
+        self.state.lock().delivery = Delivery::Stopped;
+        // Without the lock: this drops what waits in their buffers, which may be much.
         for listener in self.listeners() {
             listener.stop();
         }
@@ -211,7 +223,7 @@ impl<K: Object> Processor<K> {
 
     /// The handlers of this moment, to look at without the lock.
     fn listeners(&self) -> Vec<Arc<Listener<K>>> {
-        self.inner.lock().listeners.clone()
+        self.state.lock().listeners.clone()
     }
 }
 
@@ -219,7 +231,7 @@ impl<K: Object> Processor<K> {
 impl<K: Object> Processor<K> {
     /// How many listeners are kept, removed ones included: `status()` shows only the others.
     pub(crate) fn kept(&self) -> usize {
-        self.inner.lock().listeners.len()
+        self.state.lock().listeners.len()
     }
 }
 

@@ -173,7 +173,10 @@ fn only_active_listeners_are_visited() {
     let slow = stage.add(&disconnect, Served::ByTask);
     let _active = stage.handler();
     assert_eq!(stage.publish(&["a".to_owned(), "b".to_owned()]).recipients(), 2);
-    assert_eq!(slow.status().state, HandlerState::Disconnected);
+    assert_eq!(
+        slow.status().state,
+        HandlerState::Ended(HandlerEnded::Disconnected)
+    );
     assert_eq!(stage.publish(&["c".to_owned()]).recipients(), 1);
     assert_eq!(stage.processor.kept(), 2, "it stays visible until it is removed");
 }
@@ -253,7 +256,10 @@ fn a_handler_that_overflows_within_a_portion_receives_nothing_more() {
     changes.mark_unchanged();
     drop(stage.publish(&["a", "b", "c", "d"].map(str::to_owned)));
     let status = listener.status();
-    assert_eq!((status.state, status.depth), (HandlerState::Disconnected, 0));
+    assert_eq!(
+        (status.state, status.depth),
+        (HandlerState::Ended(HandlerEnded::Disconnected), 0)
+    );
     assert!(
         changes.has_changed().unwrap(),
         "those that wait for its sync look again"
@@ -308,13 +314,13 @@ fn waits_for_a_stream_that_ended_return_while_its_reader_holds_it() {
         .buffer(1)
         .on_overflow(Overflow::Disconnect);
     type End = fn(&mut Stage, &Registration);
-    let ends: [(End, ListenerEnded); 3] = [
-        (|_, stream| drop(stream.remove()), ListenerEnded::Removed),
+    let ends: [(End, HandlerEnded); 3] = [
+        (|_, stream| drop(stream.remove()), HandlerEnded::Removed),
         (
             |stage, _| drop(stage.publish(&["b", "c"].map(str::to_owned))),
-            ListenerEnded::Disconnected,
+            HandlerEnded::Disconnected,
         ),
-        (|stage, _| stage.processor.stop(), ListenerEnded::Stopped),
+        (|stage, _| stage.processor.stop(), HandlerEnded::Stopped),
     ];
     for (end, expected) in ends {
         let stream = EventStream::new(stage.add(&disconnect, Served::ByReader));

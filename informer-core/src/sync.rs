@@ -60,6 +60,24 @@ impl Latch {
     }
 }
 
+/// Notifies any number of tasks that something changed, without saying what.
+#[derive(Clone, Debug)]
+pub(crate) struct Signal(watch::Sender<u64>);
+
+impl Signal {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(0))
+    }
+
+    pub(crate) fn notify(&self) {
+        self.0.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+}
+
 /// Where work that may take long, or that runs user code, is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -343,7 +343,7 @@ pub mod status {
     pub use informer_core::registry::{InformerProgress, SyncProgress, SyncReport, Unsynced};
     pub use informer_core::{
         AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, BufferMode, Counts, Differences,
-        HandlerState, HandlerStatus, LastError, ListenerEnded, PendingScopes, ScopeStatus, StatusWatch,
+        HandlerEnded, HandlerState, HandlerStatus, LastError, PendingScopes, ScopeStatus, StatusWatch,
         WatchListVerdict,
     };
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer_core::{
-    BufferMode, Event, HandlerOptions, HandlerState, ListenerEnded, Overflow, Registration, SharedInformer,
+    BufferMode, Event, HandlerEnded, HandlerOptions, HandlerState, Overflow, Registration, SharedInformer,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::Semaphore;
@@ -148,7 +148,7 @@ async fn a_wait_for_sync_ends_when_the_handler_is_removed() {
     handler.finish(10).await;
     assert!(removed.is_finished());
     let ended = timeout(LONG, waiting).await.expect("it was not woken").unwrap();
-    assert_eq!(ended, Err(ListenerEnded::Removed));
+    assert_eq!(ended, Err(HandlerEnded::Removed));
     assert_eq!(handler.heard(), ["Added(a@1, Initial)"]);
     assert_eq!(handler.registration.status().depth, 0);
 }
@@ -218,10 +218,13 @@ async fn a_handler_that_lags_can_be_disconnected_instead() {
     }
     handler.finish(100).await;
     assert_eq!(handler.heard(), ["Added(a@1, Initial)"]);
-    assert_eq!(handler.registration.status().state, HandlerState::Disconnected);
+    assert_eq!(
+        handler.registration.status().state,
+        HandlerState::Ended(HandlerEnded::Disconnected)
+    );
     assert_eq!(
         handler.registration.synced().await,
-        Err(ListenerEnded::Disconnected)
+        Err(HandlerEnded::Disconnected)
     );
 }
 
@@ -247,10 +250,16 @@ async fn a_disconnected_handler_can_be_removed_for_good() {
         script.server.modified(object("a", at));
     }
     handler.finish(100).await;
-    assert_eq!(handler.registration.status().state, HandlerState::Disconnected);
+    assert_eq!(
+        handler.registration.status().state,
+        HandlerState::Ended(HandlerEnded::Disconnected)
+    );
     assert!(is_listed());
     handler.registration.remove().await;
-    assert_eq!(handler.registration.status().state, HandlerState::Removed);
+    assert_eq!(
+        handler.registration.status().state,
+        HandlerState::Ended(HandlerEnded::Removed)
+    );
     assert!(!is_listed());
     // It is removed with the next commit; only the handler of the script stays.
     assert_eq!(script.informer.kept_handlers(), 2);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use informer_core::{
-    BufferMode, Event, HandlerOptions, HandlerState, HandlerStatus, ListenerEnded, Overflow, Registration,
+    BufferMode, Event, HandlerEnded, HandlerOptions, HandlerState, HandlerStatus, Overflow, Registration,
     SharedInformer,
 };
 use informer_testing::ApiServer;
@@ -79,7 +79,7 @@ async fn dropping_a_stream_unregisters_it() {
     drop(events);
     assert_eq!(
         (informer.status().handlers.len(), registration.status().state),
-        (0, HandlerState::Removed)
+        (0, HandlerState::Ended(HandlerEnded::Removed))
     );
     assert_eq!(tasks(), before);
     tokio::time::timeout(LONG, registration.remove())
@@ -300,10 +300,16 @@ async fn disconnect_is_visible_and_final() {
     other.add_to(&slow.informer);
     slow.update("a", 2..=50).await;
     let status = slow.status();
-    assert_eq!((status.state, status.depth), (HandlerState::Disconnected, 0));
-    assert_eq!(slow.registration.status().state, HandlerState::Disconnected);
+    assert_eq!(
+        (status.state, status.depth),
+        (HandlerState::Ended(HandlerEnded::Disconnected), 0)
+    );
+    assert_eq!(
+        slow.registration.status().state,
+        HandlerState::Ended(HandlerEnded::Disconnected)
+    );
     let heard = slow.heard.len();
-    assert_eq!(slow.registration.synced().await, Err(ListenerEnded::Disconnected));
+    assert_eq!(slow.registration.synced().await, Err(HandlerEnded::Disconnected));
     tokio::time::sleep(Duration::from_secs(86_400)).await;
     assert_eq!(slow.heard.len(), heard, "nothing more reaches it");
     assert_eq!(other.len(), 3 + 49, "others are not concerned");
@@ -325,7 +331,10 @@ async fn a_stream_whose_policy_is_to_disconnect_ends() {
     }
     settled_cache(&informer, &server).await;
     assert!(events.next().await.is_none());
-    assert_eq!(events.registration().status().state, HandlerState::Disconnected);
+    assert_eq!(
+        events.registration().status().state,
+        HandlerState::Ended(HandlerEnded::Disconnected)
+    );
     informer.shutdown().await;
 }
 

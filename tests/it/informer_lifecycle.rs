@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use informer_core::{
-    AddHandlerError, Event, HandlerState, ListenerEnded, SharedInformer, StartError, State, WaitError,
+    AddHandlerError, Event, HandlerEnded, HandlerState, SharedInformer, StartError, State, WaitError,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio_util::sync::CancellationToken;
@@ -53,7 +53,7 @@ async fn stopping_before_the_start_ends_everything() {
     let ended = tokio::time::timeout(LONG, registration.synced())
         .await
         .expect("no wait for ever");
-    assert_eq!(ended, Err(ListenerEnded::Stopped));
+    assert_eq!(ended, Err(HandlerEnded::Stopped));
     assert!(
         tokio::time::timeout(LONG, events.next())
             .await
@@ -253,7 +253,10 @@ async fn a_cancelled_token_stops_the_informer() {
         .expect("it stops by itself");
     assert_eq!(tasks(), before);
     assert!(matches!(informer.status().state, State::Stopped));
-    assert_eq!(registration.status().state, HandlerState::Stopped);
+    assert_eq!(
+        registration.status().state,
+        HandlerState::Ended(HandlerEnded::Stopped)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -288,7 +291,7 @@ async fn a_token_cancelled_before_the_start_ends_everything() {
     let ended = tokio::time::timeout(LONG, registration.synced())
         .await
         .expect("no wait for ever");
-    assert_eq!(ended, Err(ListenerEnded::Stopped));
+    assert_eq!(ended, Err(HandlerEnded::Stopped));
     let version = "1".into();
     let waited = tokio::time::timeout(LONG, informer.wait_until(&version))
         .await
@@ -321,7 +324,10 @@ async fn an_informer_that_is_dropped_stops_and_its_cache_goes_on_answering() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(tasks(), before);
     assert_eq!(server.watchers(), 0);
-    assert_eq!(registration.status().state, HandlerState::Stopped);
+    assert_eq!(
+        registration.status().state,
+        HandlerState::Ended(HandlerEnded::Stopped)
+    );
     while events.next().await.is_some() {}
     server.create(&item("b", "1")).unwrap();
     assert_eq!((indexer.len(), by_value.len("1")), (1, 1));
@@ -337,7 +343,7 @@ async fn an_informer_dropped_before_its_start_ends_its_registrations() {
     let ended = tokio::time::timeout(LONG, registration.synced())
         .await
         .expect("no wait for ever");
-    assert_eq!(ended, Err(ListenerEnded::Stopped));
+    assert_eq!(ended, Err(HandlerEnded::Stopped));
     assert!(
         tokio::time::timeout(LONG, events.next())
             .await

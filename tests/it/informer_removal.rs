@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use informer_core::{
-    AddHandlerError, Event, EventHandler, HandlerState, ListenerEnded, Registration, SharedInformer,
+    AddHandlerError, Event, EventHandler, HandlerEnded, HandlerState, Registration, SharedInformer,
 };
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -65,7 +65,7 @@ async fn one_handler_added_twice_is_two_registrations() {
     assert_eq!(heard.take(), ["add b"]);
     assert_eq!(
         (first.status().state, second.status().state),
-        (HandlerState::Removed, HandlerState::Active)
+        (HandlerState::Ended(HandlerEnded::Removed), HandlerState::Active)
     );
     informer.shutdown().await;
 }
@@ -98,7 +98,7 @@ async fn removing_after_the_informer_stopped_does_nothing() {
         .expect("it returns");
     assert_eq!(
         registration.status().state,
-        HandlerState::Stopped,
+        HandlerState::Ended(HandlerEnded::Stopped),
         "the first reason stays"
     );
 }
@@ -145,7 +145,7 @@ async fn a_removal_drops_what_waits() {
     );
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    assert_eq!(registration.synced().await, Err(ListenerEnded::Removed));
+    assert_eq!(registration.synced().await, Err(HandlerEnded::Removed));
     informer.shutdown().await;
 }
 
@@ -216,7 +216,10 @@ async fn a_removal_returns_at_every_point_of_a_life() {
         tokio::time::timeout(LONG, registration.remove())
             .await
             .expect("it returns");
-        assert!(matches!(registration.status().state, HandlerState::Removed));
+        assert!(matches!(
+            registration.status().state,
+            HandlerState::Ended(HandlerEnded::Removed)
+        ));
     };
     removed(Heard::new().add_to(&informer)).await;
     let before = Heard::new().add_to(&informer);

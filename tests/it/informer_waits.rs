@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
-use informer_core::{ListenerEnded, ResourceVersion, SharedInformer, State, WaitError};
+use informer_core::{HandlerEnded, ResourceVersion, SharedInformer, State, WaitError};
 use informer_testing::{ApiServer, VersionFormat};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
@@ -66,7 +66,7 @@ async fn waits_for_sync_end_with_the_stop() {
     informer.shutdown().await;
     let error = waiter.await.unwrap().unwrap_err();
     assert_eq!(error.resource, "configmaps");
-    assert_eq!(registration.synced().await, Err(ListenerEnded::Stopped));
+    assert_eq!(registration.synced().await, Err(HandlerEnded::Stopped));
     quiet(&informer).await;
 }
 #[tokio::test(start_paused = true)]
@@ -176,7 +176,7 @@ async fn a_token_cancelled_before_the_start_ends_every_wait() {
     let (informer, token) = make();
     let registration = Heard::new().add_to(&informer);
     let wait = async move {
-        assert_eq!(registration.synced().await, Err(ListenerEnded::Stopped));
+        assert_eq!(registration.synced().await, Err(HandlerEnded::Stopped));
         drop(informer);
     };
     ends("Registration::synced", wait.boxed(), token).await;
@@ -213,7 +213,7 @@ async fn waits_that_begin_after_the_token_was_cancelled_end_at_once() {
     let registration = Heard::new().add_to(&informer);
     token.cancel();
     let waits = async {
-        assert_eq!(registration.synced().await, Err(ListenerEnded::Stopped));
+        assert_eq!(registration.synced().await, Err(HandlerEnded::Stopped));
         let version = ResourceVersion::new("1");
         assert_eq!(informer.wait_until(&version).await, Err(WaitError::Stopped));
         assert!(informer.events().next().await.is_none());

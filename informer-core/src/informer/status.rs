@@ -5,7 +5,7 @@ use tokio::sync::watch;
 use super::SharedInformer;
 use crate::key::ObjectKey;
 use crate::object::Object;
-use crate::processor::{HandlerStatus, Unstarted};
+use crate::processor::{EarlyStop, HandlerStatus};
 use crate::status::{ScopeStatus, State};
 use crate::store::{Freshness, IndexStatus, Versions};
 
@@ -64,7 +64,7 @@ impl<K: Object> SharedInformer<K> {
     pub fn status_changes(&self) -> StatusWatch {
         StatusWatch {
             changes: self.shared.board.subscribe(),
-            unstarted: self.unstarted(),
+            early_stop: self.early_stop(),
         }
     }
 }
@@ -73,7 +73,7 @@ impl<K: Object> SharedInformer<K> {
 #[derive(Clone, Debug)]
 pub struct StatusWatch {
     changes: watch::Receiver<u64>,
-    unstarted: Unstarted,
+    early_stop: EarlyStop,
 }
 
 impl StatusWatch {
@@ -82,7 +82,7 @@ impl StatusWatch {
         tokio::select! {
             biased;
             changed = self.changes.changed() => changed.is_ok(),
-            never = self.unstarted.clone().watch() => match never {},
+            never = self.early_stop.clone().watch() => match never {},
         }
     }
 }

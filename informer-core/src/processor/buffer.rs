@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::handler::{Deleted, Event, Origin, Overflow, UpdateCause};
 use crate::key::ObjectKey;
 use crate::object::Object;
+use crate::store::Snapshot;
 
 /// The next thing a handler's task does.
 pub(super) enum Item<K> {
@@ -50,6 +51,7 @@ impl BufferMode {
 pub(super) struct Buffer<K> {
     limit: usize,
     overflow: Overflow,
+    replay: Replay<K>,
     exact: VecDeque<Item<K>>,
     /// How many marks wait, here or among the folded: only events count towards the limit.
     marks: usize,
@@ -62,6 +64,15 @@ pub(super) struct Buffer<K> {
     /// Where the entry of each key stands in `folded`.
     places: HashMap<ObjectKey, u64>,
     next_place: u64,
+}
+
+/// The objects of the store at the time the handler was added, delivered before anything else. They do not
+/// count towards the limit.
+enum Replay<K> {
+    None,
+    /// Not listed yet: a snapshot is cheap to take while the processor is locked, listing it is not.
+    Snapshot(Snapshot<K>),
+    Objects(std::vec::IntoIter<Arc<K>>),
 }
 
 /// What the handler is still to receive for one key, or a mark in the line.
@@ -87,6 +98,7 @@ impl<K: Object> Buffer<K> {
         Self {
             limit: limit.max(1),
             overflow,
+            replay: Replay::None,
             exact: VecDeque::new(),
             marks: 0,
             news: 0,
@@ -99,11 +111,37 @@ impl<K: Object> Buffer<K> {
 
     /// How many events wait; past the limit, for how many objects. The mark of the initial state is not one.
     pub(super) fn len(&self) -> usize {
+        self.replay.len() + self.queued()
+    }
+
+    /// How many events count towards the limit.
+    fn queued(&self) -> usize {
         self.exact.len() + self.folded.len() - self.marks
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.exact.is_empty() && self.folded.is_empty()
+        self.replay.len() == 0 && self.exact.is_empty() && self.folded.is_empty()
+    }
+
+    /// Delivers the objects of a snapshot before anything else.
+    pub(super) fn replay(&mut self, snapshot: Snapshot<K>) {
+        self.replay = Replay::Snapshot(snapshot);
+    }
+
+    /// The snapshot to be replayed, if it has not been listed yet. The caller lists it without holding a lock
+    /// and calls [`set_listed`](Self::set_listed).
+    pub(super) fn unlisted(&self) -> Option<Snapshot<K>> {
+        match &self.replay {
+            Replay::Snapshot(snapshot) => Some(snapshot.clone()),
+            Replay::None | Replay::Objects(_) => None,
+        }
+    }
+
+    pub(super) fn set_listed(&mut self, objects: Vec<Arc<K>>) {
+        // The buffer may have been emptied in between, and must not keep what no handler will receive.
+        if let Replay::Snapshot(_) = self.replay {
+            self.replay = Replay::Objects(objects.into_iter());
+        }
     }
 
     pub(super) fn mode(&self) -> BufferMode {
@@ -120,7 +158,7 @@ impl<K: Object> Buffer<K> {
         if self.overflow == Overflow::Disconnect && is_resync(&event) && !self.mark_resync(&event) {
             return Pushed::Kept;
         }
-        let full = self.len() >= self.limit;
+        let full = self.queued() >= self.limit;
         match self.overflow {
             Overflow::Disconnect if self.news >= self.limit && is_news(&event) => return Pushed::Overflowed,
             Overflow::Coalesce if full || !self.folded.is_empty() => self.fold(event),
@@ -143,6 +181,9 @@ impl<K: Object> Buffer<K> {
     }
 
     pub(super) fn pop(&mut self) -> Option<Item<K>> {
+        if let Some(object) = self.replay.next() {
+            return Some(Item::Event(Event::added(object, Origin::Initial)));
+        }
         if let Some(item) = self.exact.pop_front() {
             match &item {
                 Item::InitialEnd => self.marks -= 1,
@@ -235,6 +276,28 @@ impl<K: Object> Buffer<K> {
                 self.places.remove(&key);
             }
         }
+    }
+}
+
+impl<K: Object> Replay<K> {
+    fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Snapshot(snapshot) => snapshot.len(),
+            Self::Objects(objects) => objects.len(),
+        }
+    }
+
+    fn next(&mut self) -> Option<Arc<K>> {
+        let Self::Objects(objects) = self else {
+            return None;
+        };
+        let object = objects.next();
+        if object.is_none() {
+            // Frees the list.
+            *self = Self::None;
+        }
+        object
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::Inner;
-use super::listener::{Bell, Listener};
+use super::listener::Listener;
+use super::{Delivery, ProcessorState};
 use crate::handler::Event;
 use crate::object::Object;
-use crate::sync::MutexGuard;
+use crate::sync::{MutexGuard, Signal};
 
 /// How many events a handler receives under one lock of its buffer. `status()` waits for that lock, so this
 /// bounds its wait.
@@ -38,36 +38,40 @@ pub(super) enum Then {
 /// recipients, which are fixed here. Commits come from one committer, one after the other, so each recipient
 /// receives their events in the order of the commits (I7).
 pub(crate) struct Publication<'a, K> {
-    inner: MutexGuard<'a, Inner<K>>,
+    state: MutexGuard<'a, ProcessorState<K>>,
     then: Then,
-    bell: &'a Bell,
+    signal: &'a Signal,
 }
 
 impl<'a, K: Object> Publication<'a, K> {
-    pub(super) fn new(inner: MutexGuard<'a, Inner<K>>, bell: &'a Bell) -> Self {
+    pub(super) fn new(state: MutexGuard<'a, ProcessorState<K>>, signal: &'a Signal) -> Self {
         Self {
-            inner,
+            state,
             then: Then::Nothing,
-            bell,
+            signal,
         }
     }
 
-    /// The commit completes the initial state: a handler that has received all events so far is in sync.
+    /// Records that the commit completes the initial state: a handler that has received all events so far is
+    /// synced.
     pub(crate) fn complete_initial_state(&mut self) {
-        self.inner.synced = true;
+        // A processor that was stopped meanwhile stays so.
+        if self.state.delivery == Delivery::Initial {
+            self.state.delivery = Delivery::Synced;
+        }
         self.then = Then::InitialEnd;
     }
 
-    /// The commit is visible now; its events may be delivered.
+    /// Ends the publication, after the commit became visible, and returns the delivery of its events.
     pub(crate) fn distribute(mut self) -> Distribution<'a, K> {
-        self.inner.sweep();
-        let listeners = self.inner.listeners.iter();
+        self.state.sweep();
+        let listeners = self.state.listeners.iter();
         // A disconnected handler is kept for `status()`, but receives nothing.
         let listeners = listeners
             .filter(|listener| listener.is_active())
             .cloned()
             .collect();
-        Distribution::new(listeners, self.then, self.bell)
+        Distribution::new(listeners, self.then, self.signal)
     }
 }
 
@@ -78,16 +82,16 @@ pub(crate) struct Distribution<'a, K: Object> {
     /// Less than a portion, for all listeners.
     pending: Vec<(Audience, Event<K>)>,
     then: Then,
-    bell: &'a Bell,
+    signal: &'a Signal,
 }
 
 impl<'a, K: Object> Distribution<'a, K> {
-    pub(super) fn new(listeners: Vec<Arc<Listener<K>>>, then: Then, bell: &'a Bell) -> Self {
+    pub(super) fn new(listeners: Vec<Arc<Listener<K>>>, then: Then, signal: &'a Signal) -> Self {
         Self {
             listeners,
             pending: Vec::new(),
             then,
-            bell,
+            signal,
         }
     }
 
@@ -105,13 +109,7 @@ impl<'a, K: Object> Distribution<'a, K> {
 
     fn deliver(&mut self) {
         for listener in &self.listeners {
-            // Once for all events: what each costs per handler is a comparison.
-            let is_resynced = listener.resync_period().is_some();
-            let events = self.pending.iter().filter(|(audience, _)| match audience {
-                Audience::All => true,
-                Audience::Resyncing => is_resynced,
-            });
-            listener.push_all(events.map(|(_, event)| event.clone()));
+            listener.push_all(&self.pending);
         }
         self.pending.clear();
     }
@@ -129,9 +127,9 @@ impl<K: Object> Drop for Distribution<'_, K> {
         }
         if self.then == Then::InitialEnd {
             for listener in &self.listeners {
-                listener.mark_initial_end();
+                listener.push_initial_end();
             }
-            self.bell.ring();
+            self.signal.notify();
         }
     }
 }

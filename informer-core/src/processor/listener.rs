@@ -1,41 +1,25 @@
-//! One registered handler: its inbox, its progress and its resync schedule.
+//! One registered handler: the events that wait for it, its state, and its resync schedule.
+//!
+//! All of that is one value behind one lock. The processor pushes events, the handler's task (or the reader
+//! of a stream) takes them, and anyone may end the listener.
 
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::buffer::{Item, Pushed};
-use super::mailbox::{Mailbox, Taken};
-use super::registration::{Control, HandlerState, HandlerStatus, Removing};
+use super::buffer::{Buffer, Item, Pushed};
+use super::distribution::Audience;
+use super::registration::{Control, HandlerEnded, HandlerState, HandlerStatus};
 use super::resync::Schedule;
 use crate::handler::{Event, HandlerOptions};
 use crate::mutant;
 use crate::object::Object;
 use crate::store::Snapshot;
-use crate::sync::{Latch, Mutex};
-
-/// Wakes those that wait for the handlers of an informer: one of them came into sync, ended, or is new.
-#[derive(Clone)]
-pub(crate) struct Bell(watch::Sender<u64>);
-
-impl Bell {
-    pub(super) fn new() -> Self {
-        Self(watch::Sender::new(0))
-    }
-
-    pub(super) fn ring(&self) {
-        self.0.send_modify(|count| *count = count.wrapping_add(1));
-    }
-
-    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.0.subscribe()
-    }
-}
+use crate::sync::{Latch, Mutex, MutexGuard, Signal, simulation};
 
 /// Who takes a listener's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,157 +34,229 @@ pub(crate) struct Listener<K> {
     id: u64,
     name: String,
     served: Served,
-    /// Rung when the handler comes into sync, or never will.
-    bell: Bell,
-    mailbox: Mailbox<K>,
-    /// The processor's plan writes it. It is kept here, and not in a table of the processor, so that it ends
-    /// with the listener and is read without the processor's lock.
-    schedule: Mutex<Schedule>,
+    state: Mutex<ListenerState<K>>,
+    /// Set when the handler has returned from its calls for the whole initial state.
     synced: Latch,
     /// Set when the handler has returned from its last call.
     ended: Latch,
-    progress: Mutex<Progress>,
+    /// Shared by all listeners of a processor; notified when this one is synced or never will be.
+    signal: Signal,
 }
 
-#[derive(Default)]
-struct Progress {
-    run: Run,
-    /// When the present call began. Only a task makes calls: a reader between two polls of its stream is not
-    /// busy, because nothing waits for it, and it may never poll again.
-    busy_since: Option<Instant>,
+struct ListenerState<K> {
+    handler: HandlerState,
+    task: Task,
+    buffer: Buffer<K>,
+    /// Wakes the task or reader that found the buffer empty.
+    waker: Option<Waker>,
+    /// Kept here and not in a table of the processor, so that it is dropped with the listener and read
+    /// without the processor's lock.
+    schedule: Schedule,
     panics: u64,
     last_panic: Option<String>,
 }
 
-/// Whether a task serves the handler.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Run {
-    /// Its informer has not started: the task exists, but was never polled.
-    #[default]
-    NotYet,
-    Running,
+/// The task or reader that takes a listener's events.
+#[derive(Clone, Copy)]
+enum Task {
+    /// The informer has not started: the task exists, but was never polled.
+    NotStarted,
+    Running {
+        /// When the current call began. Always `None` for a reader: between two polls of its stream it is
+        /// not busy, because nothing waits for it, and it may never poll again.
+        busy_since: Option<Instant>,
+    },
     Ended,
 }
 
 thread_local! {
-    /// The handler whose code this thread is running (its address, 0 for none), so that removing it from
-    /// inside does not wait for itself. An address is unique enough: the listener is alive as long as its
-    /// code runs.
+    /// The address of the listener whose handler this thread is running, 0 for none. A handler that removes
+    /// itself must not wait for its own return. Addresses do not collide: a listener outlives its calls.
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
 impl<K: Object> Listener<K> {
-    pub(super) fn new(id: u64, name: String, options: &HandlerOptions, served: Served, bell: Bell) -> Self {
+    pub(super) fn new(
+        id: u64,
+        name: String,
+        options: &HandlerOptions,
+        served: Served,
+        signal: Signal,
+    ) -> Self {
         Self {
             id,
             name,
             served,
-            bell,
-            mailbox: Mailbox::new(options),
-            schedule: Mutex::default(),
+            state: Mutex::new(ListenerState {
+                handler: HandlerState::Active,
+                task: Task::NotStarted,
+                buffer: Buffer::new(options.buffer, options.on_overflow),
+                waker: None,
+                schedule: Schedule::default(),
+                panics: 0,
+                last_panic: None,
+            }),
             synced: Latch::new(),
             ended: Latch::new(),
-            progress: Mutex::default(),
+            signal,
         }
     }
 
+    /// Sets the objects that the handler receives before anything else.
     pub(super) fn replay(&self, snapshot: Snapshot<K>) {
-        self.mailbox.replay(snapshot);
+        let mut state = self.state.lock();
+        state.buffer.replay(snapshot);
+        wake(state);
     }
 
-    /// Appends events under one lock. Never waits for the handler.
-    pub(super) fn push_all(&self, events: impl Iterator<Item = Event<K>>) {
-        if self.mailbox.push_all(events) == Pushed::Overflowed {
-            self.inbox_ended();
+    /// Appends events under one lock. Never waits for the handler. A handler whose buffer overflows is
+    /// disconnected, and the events after that one are dropped.
+    pub(super) fn push_all(&self, events: &[(Audience, Event<K>)]) {
+        let mut state = self.state.lock();
+        if state.handler != HandlerState::Active {
+            return;
+        }
+        let is_resynced = state.schedule.period().is_some();
+        let before = state.buffer.mode();
+        for (audience, event) in events {
+            match audience {
+                Audience::Resyncing if !is_resynced => continue,
+                Audience::Resyncing | Audience::All => {}
+            }
+            if state.buffer.push(event.clone()) == Pushed::Overflowed {
+                self.end(state, HandlerEnded::Disconnected);
+                return;
+            }
+        }
+        simulation::transition("buffer", before.name(), state.buffer.mode().name());
+        if !state.buffer.is_empty() {
+            wake(state);
         }
     }
 
-    /// Appends the mark after the last event of the initial state. The handler is in sync when its task takes
+    /// Appends the mark after the last event of the initial state. The handler is synced when its task takes
     /// the mark, which is after the handler has returned from the event before it (I9).
-    pub(super) fn mark_initial_end(&self) {
+    pub(super) fn push_initial_end(&self) {
         if mutant::is("I9") {
             self.synced.set();
         }
-        self.mailbox.push_initial_end();
-    }
-
-    pub(super) fn stop(&self) {
-        self.mailbox.end(HandlerState::Stopped);
-        self.inbox_ended();
-    }
-
-    /// The inbox has ended: wakes those that wait for the handler's sync or for its last call.
-    fn inbox_ended(&self) -> Run {
-        self.bell.ring();
-        let run = self.progress.lock().run;
-        // A task that runs may be inside a call, and reports its end itself. One that begins later finds the inbox
-        // ended and calls nothing. A reader is never inside a call, and may hold its stream for ever.
-        if run != Run::Running || self.served == Served::ByReader {
-            self.ended.set();
+        let mut state = self.state.lock();
+        if state.handler == HandlerState::Active {
+            state.buffer.push_initial_end();
+            wake(state);
         }
-        run
     }
 
-    pub(super) fn is_active(&self) -> bool {
-        self.mailbox.state() == HandlerState::Active
-    }
-
-    /// Whether a handler has not come through the initial state, and was not removed. One that was
-    /// disconnected counts: its owner waits for a sync that will not come, and must learn why.
-    pub(super) fn is_missing(&self) -> bool {
-        self.served == Served::ByTask && !self.is_removed() && !self.synced.is_set()
-    }
-
-    pub(super) fn is_removed(&self) -> bool {
-        matches!(self.mailbox.state(), HandlerState::Removed)
-    }
-
-    /// Takes the next event for the handler, without waiting. Marks are dealt with on the way.
+    /// Takes the next event for the handler, without waiting. `None` if none waits, or none ever will.
     pub(super) fn take(&self) -> Option<Event<K>> {
         loop {
-            match self.mailbox.take() {
-                Taken::Item(Item::Event(event)) => {
-                    if self.served == Served::ByTask {
-                        self.progress.lock().busy_since = Some(Instant::now());
+            let mut state = self.lock_listed();
+            match state.pop()? {
+                Item::Event(event) => {
+                    // In the same critical section as the pop: a shutdown or a removal in between would
+                    // otherwise miss the call that is about to begin.
+                    if let (Served::ByTask, Task::Running { busy_since }) = (self.served, &mut state.task) {
+                        *busy_since = Some(Instant::now());
                     }
                     return Some(event);
                 }
-                Taken::Item(Item::InitialEnd) => {
+                Item::InitialEnd => {
+                    // Both wake tasks, which is foreign code: not under the lock.
+                    drop(state);
                     self.synced.set();
-                    self.bell.ring();
+                    self.signal.notify();
                 }
-                Taken::Nothing | Taken::End => return None,
             }
         }
     }
 
-    /// The handler has returned from its call.
+    /// Locks the state, with the objects of a replay listed.
+    ///
+    /// A snapshot of many objects takes long to list, and the processor may wait for this lock while it holds
+    /// its own, so it is listed without the lock.
+    fn lock_listed(&self) -> MutexGuard<'_, ListenerState<K>> {
+        let mut state = self.state.lock();
+        if let Some(snapshot) = state.buffer.unlisted() {
+            drop(state);
+            let objects = snapshot.list();
+            state = self.state.lock();
+            state.buffer.set_listed(objects);
+        }
+        state
+    }
+
+    /// Records that the handler has returned from its call, with the message of its panic if it panicked.
     pub(super) fn returned(&self, panic: Option<String>) {
         if panic.is_some() {
             // The panic's message may quote an object: it is in `status()`, not in the log.
-            tracing::error!(handler = %self.name, "a handler panicked; it goes on with the next event");
+            tracing::error!(handler = %self.name, "handler panicked; continuing with the next event");
         }
-        let mut progress = self.progress.lock();
-        progress.busy_since = None;
+        let mut state = self.state.lock();
+        if let Task::Running { busy_since } = &mut state.task {
+            *busy_since = None;
+        }
         if panic.is_some() {
-            progress.panics += 1;
-            progress.last_panic = panic;
+            state.panics += 1;
+            state.last_panic = panic;
         }
     }
 
-    /// Waits for something to take; `false` if nothing ever will be.
+    /// Waits until an event can be taken; `false` if none ever will.
     pub(super) async fn ready(&self) -> bool {
-        poll_fn(|cx| self.mailbox.poll_ready(cx)).await;
-        self.mailbox.state() == HandlerState::Active
+        poll_fn(|cx| self.poll_ready(cx)).await;
+        self.is_active()
     }
 
+    /// Ready if an event can be taken, or none ever will.
     pub(super) fn poll_ready(&self, cx: &Context<'_>) -> Poll<()> {
-        self.mailbox.poll_ready(cx)
+        let mut state = self.state.lock();
+        if state.handler != HandlerState::Active || !state.buffer.is_empty() {
+            return Poll::Ready(());
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
     }
 
-    /// A task or a reader begins to take events. The guard ends that when it is dropped, for whatever reason.
+    /// Ends the listener because its informer stopped.
+    pub(super) fn stop(&self) {
+        self.end(self.state.lock(), HandlerEnded::Stopped);
+    }
+
+    /// Ends the listener: no event is taken after this. Returns what its task was doing at that moment.
+    fn end(&self, mut state: MutexGuard<'_, ListenerState<K>>, reason: HandlerEnded) -> Task {
+        let dropped = state.end(reason);
+        let task = state.task;
+        wake(state);
+        // Tens of thousands of objects may be dropped here: not under the lock.
+        drop(dropped);
+        self.signal.notify();
+        match (self.served, task) {
+            // The task may be inside a call, and sets the latch when it has returned from it.
+            (Served::ByTask, Task::Running { .. }) => {}
+            // A task that starts later finds the listener ended and calls nothing. A reader is never inside a
+            // call, and may hold its stream forever.
+            _ => self.ended.set(),
+        }
+        task
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.state.lock().handler == HandlerState::Active
+    }
+
+    pub(super) fn is_removed(&self) -> bool {
+        self.state.lock().handler == HandlerState::Ended(HandlerEnded::Removed)
+    }
+
+    /// Whether a wait for all handlers still waits for this one. A disconnected handler counts: its owner
+    /// waits for a sync that will not come, and must learn why.
+    pub(super) fn is_missing(&self) -> bool {
+        self.served == Served::ByTask && !self.is_removed() && !self.synced.is_set()
+    }
+
+    /// Marks the listener as served by the caller, until the guard is dropped.
     pub(super) fn serve(self: &Arc<Self>) -> Serving<K> {
-        self.progress.lock().run = Run::Running;
+        self.state.lock().task = Task::Running { busy_since: None };
         Serving(self.clone())
     }
 
@@ -234,16 +290,65 @@ impl<K> Listener<K> {
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        self.progress.lock().busy_since.is_some()
+        self.state.lock().task.busy_since().is_some()
     }
 
-    pub(super) fn schedule(&self) -> &Mutex<Schedule> {
-        &self.schedule
+    pub(super) fn set_schedule(&self, schedule: Schedule) {
+        self.state.lock().schedule = schedule;
     }
 
-    /// How often the handler receives every object again.
-    pub(super) fn resync_period(&self) -> Option<Duration> {
-        self.schedule.lock().period()
+    /// Begins a new resync period, no shorter than the check period.
+    pub(super) fn restart_schedule(&self, check_period: Option<Duration>, now: Instant) {
+        self.state.lock().schedule.restart(check_period, now);
+    }
+
+    /// Whether a resync is due. If so, the next period begins now.
+    pub(super) fn take_due(&self, now: Instant) -> bool {
+        let mut state = self.state.lock();
+        state.handler == HandlerState::Active && state.schedule.take_due(now)
+    }
+}
+
+impl<K: Object> ListenerState<K> {
+    fn pop(&mut self) -> Option<Item<K>> {
+        let before = self.buffer.mode();
+        let item = self.buffer.pop();
+        simulation::transition("buffer", before.name(), self.buffer.mode().name());
+        item
+    }
+
+    /// Ends delivery, and returns the events that waited, to be dropped without the lock.
+    fn end(&mut self, reason: HandlerEnded) -> Buffer<K> {
+        let ended = HandlerState::Ended(reason);
+        simulation::transition("handler", self.handler.name(), ended.name());
+        match (self.handler, reason) {
+            // A disconnected handler stays in `status()` until it is removed, so that its owner can learn why
+            // it receives nothing. Otherwise the first reason stays.
+            (HandlerState::Active, _)
+            | (HandlerState::Ended(HandlerEnded::Disconnected), HandlerEnded::Removed) => {
+                self.handler = ended;
+            }
+            (HandlerState::Ended(_), _) => {}
+        }
+        self.buffer.take_all()
+    }
+}
+
+impl Task {
+    fn busy_since(self) -> Option<Instant> {
+        match self {
+            Self::Running { busy_since } => busy_since,
+            Self::NotStarted | Self::Ended => None,
+        }
+    }
+}
+
+/// Unlocks the state, then wakes the task. In this order, because a waker is code of the reader's executor.
+fn wake<K>(mut state: MutexGuard<'_, ListenerState<K>>) {
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
     }
 }
 
@@ -252,19 +357,27 @@ pub(super) struct Serving<K>(Arc<Listener<K>>);
 
 impl<K> Drop for Serving<K> {
     fn drop(&mut self) {
-        let mut progress = self.0.progress.lock();
-        progress.run = Run::Ended;
-        // A task that was dropped inside a call (its runtime ended) never returns from it. Without this the
-        // listener would stay busy, and a busy listener is never forgotten.
-        progress.busy_since = None;
-        drop(progress);
+        // Also ends a call that the task was inside of: a task that is dropped there (its runtime ended) never
+        // returns from it, and a busy listener is never swept.
+        self.0.state.lock().task = Task::Ended;
         self.0.ended.set();
     }
 }
 
 impl<K: Object> Control for Listener<K> {
     fn status(&self) -> HandlerStatus {
-        Listener::status(self)
+        let state = self.state.lock();
+        HandlerStatus {
+            name: self.name.clone(),
+            state: state.handler,
+            depth: state.buffer.len(),
+            mode: state.buffer.mode(),
+            synced: self.synced.is_set(),
+            busy_for: state.task.busy_since().map(|since| since.elapsed()),
+            resync: state.schedule.period(),
+            panics: state.panics,
+            last_panic: state.last_panic.clone(),
+        }
     }
 
     fn synced(&self) -> &Latch {
@@ -275,34 +388,16 @@ impl<K: Object> Control for Listener<K> {
         &self.ended
     }
 
-    fn remove(&self) -> Removing {
-        // The inbox first: a task that begins to run between the two steps finds it ended, so no call starts
-        // after this one.
-        self.mailbox.end(HandlerState::Removed);
-        match self.inbox_ended() {
-            Run::Running if self.served == Served::ByReader => Removing::NotServed,
-            Run::Running if INSIDE.get() == self.identity() => Removing::Inside,
-            Run::Running => Removing::Running,
-            Run::NotYet | Run::Ended => Removing::NotServed,
+    fn remove(&self) -> Option<Latch> {
+        match self.end(self.state.lock(), HandlerEnded::Removed) {
+            Task::Running { .. } if self.served == Served::ByTask && INSIDE.get() != self.identity() => {
+                Some(self.ended.clone())
+            }
+            _ => None,
         }
     }
 }
 
-impl<K: Object> Listener<K> {
-    pub(super) fn status(&self) -> HandlerStatus {
-        let (state, depth, mode) = self.mailbox.overview();
-        let resync = self.resync_period();
-        let progress = self.progress.lock();
-        HandlerStatus {
-            name: self.name.clone(),
-            state,
-            depth,
-            mode,
-            synced: self.synced.is_set(),
-            busy_for: progress.busy_since.map(|since| since.elapsed()),
-            resync,
-            panics: progress.panics,
-            last_panic: progress.last_panic.clone(),
-        }
-    }
-}
+#[cfg(all(test, feature = "__model"))]
+#[path = "listener_model.rs"]
+mod model;

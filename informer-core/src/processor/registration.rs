@@ -1,5 +1,6 @@
 //! The owner's view of one handler: its state, its sync, its removal.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -7,9 +8,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 pub use super::buffer::BufferMode;
 use super::listener::Listener;
-use super::unstarted::Unstarted;
 use crate::object::Object;
 use crate::sync::Latch;
 
@@ -17,23 +19,36 @@ use crate::sync::Latch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandlerState {
-    /// It does.
+    /// It receives events.
     Active,
+    /// It receives no more events.
+    Ended(HandlerEnded),
+}
+
+/// Why a handler receives no more events.
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandlerEnded {
     /// It was removed.
+    #[error("the handler was removed")]
     Removed,
-    /// It was too slow, and its policy was to disconnect.
+    /// Its buffer was full, and its policy is [`Overflow::Disconnect`](crate::Overflow::Disconnect).
+    #[error("the handler fell behind and was disconnected")]
     Disconnected,
     /// Its informer stopped.
+    #[error("the informer stopped")]
     Stopped,
 }
+
+crate::__debug_is_the_message!(HandlerEnded);
 
 impl HandlerState {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Active => "Active",
-            Self::Removed => "Removed",
-            Self::Disconnected => "Disconnected",
-            Self::Stopped => "Stopped",
+            Self::Ended(HandlerEnded::Removed) => "Removed",
+            Self::Ended(HandlerEnded::Disconnected) => "Disconnected",
+            Self::Ended(HandlerEnded::Stopped) => "Stopped",
         }
     }
 }
@@ -63,39 +78,14 @@ pub struct HandlerStatus {
     pub last_panic: Option<String>,
 }
 
-/// Why a handler will never be in sync.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ListenerEnded {
-    /// It was removed first.
-    #[error("the handler was removed before it had received the initial state")]
-    Removed,
-    /// It was disconnected first.
-    #[error("the handler fell behind and was disconnected before it had received the initial state")]
-    Disconnected,
-    /// The informer stopped first.
-    #[error("the informer stopped before the handler had received the initial state")]
-    Stopped,
-}
-
-crate::__debug_is_the_message!(ListenerEnded);
-
 /// What a registration can do, whatever the kind.
 pub(super) trait Control: Send + Sync {
     fn status(&self) -> HandlerStatus;
     fn synced(&self) -> &Latch;
     fn ended(&self) -> &Latch;
-    fn remove(&self) -> Removing;
-}
-
-/// What a removal still has to wait for.
-pub(super) enum Removing {
-    /// The handler is inside a call, or its task has not noticed yet.
-    Running,
-    /// This is the handler's own code: waiting for it to return would never end.
-    Inside,
-    /// No task serves it: it is a stream, or its informer never started, or has stopped.
-    NotServed,
+    /// Removes the handler. Returns what to wait for if it may be inside a call, unless the caller is that
+    /// call.
+    fn remove(&self) -> Option<Latch>;
 }
 
 /// A registered handler. Dropping it does not unregister: the handler stays until it is
@@ -103,20 +93,20 @@ pub(super) enum Removing {
 #[derive(Clone)]
 pub struct Registration {
     control: Arc<dyn Control>,
-    unstarted: Unstarted,
+    early_stop: EarlyStop,
 }
 
 impl Registration {
     pub(crate) fn new<K: Object>(listener: Arc<Listener<K>>) -> Self {
         Self {
             control: listener,
-            unstarted: Unstarted::never(),
+            early_stop: EarlyStop::none(),
         }
     }
 
     /// Its waits also end when the informer's token is cancelled before the informer was started.
-    pub(crate) fn of_unstarted(mut self, unstarted: Unstarted) -> Self {
-        self.unstarted = unstarted;
+    pub(crate) fn with_early_stop(mut self, early_stop: EarlyStop) -> Self {
+        self.early_stop = early_stop;
         self
     }
 
@@ -127,16 +117,16 @@ impl Registration {
 
     /// Waits until the handler has returned from its calls for the whole initial state. Any number of tasks
     /// may wait.
-    pub async fn synced(&self) -> Result<(), ListenerEnded> {
+    pub async fn synced(&self) -> Result<(), HandlerEnded> {
         tokio::select! {
             biased;
             () = self.control.synced().wait() => Ok(()),
-            never = self.unstarted.clone().watch() => match never {},
+            never = self.early_stop.clone().watch() => match never {},
             () = self.control.ended().wait() => match self.status().state {
                 _ if self.has_synced() => Ok(()),
-                HandlerState::Removed => Err(ListenerEnded::Removed),
-                HandlerState::Disconnected => Err(ListenerEnded::Disconnected),
-                HandlerState::Active | HandlerState::Stopped => Err(ListenerEnded::Stopped),
+                HandlerState::Ended(reason) => Err(reason),
+                // Its task was dropped with its runtime, before the informer could stop it.
+                HandlerState::Active => Err(HandlerEnded::Stopped),
             },
         }
     }
@@ -152,12 +142,10 @@ impl Registration {
     ///
     /// Removing twice, or after the informer stopped, does nothing.
     pub fn remove(&self) -> Removal {
-        let removing = self.control.remove();
-        let ended = self.control.ended().clone();
+        let last_call = self.control.remove();
         Removal(Box::pin(async move {
-            match removing {
-                Removing::Running => ended.wait().await,
-                Removing::Inside | Removing::NotServed => {}
+            if let Some(last_call) = last_call {
+                last_call.wait().await;
             }
         }))
     }
@@ -183,5 +171,41 @@ impl Future for Removal {
 impl fmt::Debug for Removal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Removal")
+    }
+}
+
+/// Stops an informer whose token is cancelled before it was started: none of its tasks runs that could.
+#[derive(Clone)]
+pub(crate) struct EarlyStop {
+    token: CancellationToken,
+    stop: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl EarlyStop {
+    /// `stop` stops the informer if it was never started, and does nothing otherwise.
+    pub(crate) fn new(token: CancellationToken, stop: impl Fn() + Send + Sync + 'static) -> Self {
+        Self {
+            token,
+            stop: Arc::new(stop),
+        }
+    }
+
+    /// Stops nothing, for listeners without an informer.
+    pub(crate) fn none() -> Self {
+        Self::new(CancellationToken::new(), || {})
+    }
+
+    /// Stops the informer when its token is cancelled. Never returns: callers select it beside their own wait,
+    /// which the stop ends.
+    pub(crate) async fn watch(self) -> Infallible {
+        self.token.cancelled().await;
+        (self.stop)();
+        std::future::pending().await
+    }
+}
+
+impl fmt::Debug for EarlyStop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EarlyStop").field(&self.token).finish()
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::sync::Mutex;
+use crate::handler::HandlerResync;
 
 /// The shortest period.
 const MINIMUM: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ struct Cycle {
 
 impl ResyncPlan {
     pub(super) fn new(check_period: Option<Duration>) -> Self {
-        let check_period = check_period.map(within_reason);
+        let check_period = check_period.map(within_bounds);
         Self {
             default_period: check_period,
             check_period,
@@ -48,34 +48,23 @@ impl ResyncPlan {
         }
     }
 
-    pub(super) fn default_period(&self) -> Option<Duration> {
-        self.default_period
-    }
-
     pub(super) fn check_period(&self) -> Option<Duration> {
         self.check_period
     }
 
-    /// The schedule of a new handler. One that lowers the check period changes the schedules of the others.
-    pub(super) fn admit<'a>(
-        &mut self,
-        requested: Option<Duration>,
-        now: Instant,
-        others: impl Iterator<Item = &'a Mutex<Schedule>>,
-    ) -> Schedule {
-        let mut requested = requested.map(within_reason);
+    /// The schedule of a new handler. May lower the check period; the caller then restarts the schedules of
+    /// the other handlers.
+    pub(super) fn admit(&mut self, requested: HandlerResync, now: Instant) -> Schedule {
+        let mut requested = match requested {
+            HandlerResync::Inherit => self.default_period,
+            HandlerResync::Never => None,
+            HandlerResync::Every(period) => Some(within_bounds(period)),
+        };
         match (requested, self.check_period) {
             (Some(period), Some(check)) if period < check && self.frozen => requested = Some(check),
-            (Some(period), Some(check)) if period < check => {
-                self.check_period = Some(period);
-                for other in others {
-                    other.lock().restart(self.check_period, now);
-                }
-            }
+            (Some(period), Some(check)) if period < check => self.check_period = requested,
             (Some(_), None) => {
-                tracing::warn!(
-                    "a handler asked for resyncs, but its informer does none: give the informer a resync period"
-                );
+                tracing::warn!("handler requested resyncs, but its informer has no resync period");
             }
             _ => {}
         }
@@ -87,12 +76,11 @@ impl ResyncPlan {
         schedule
     }
 
-    /// The informer has started: periods count from now, and the check period stays as it is.
-    pub(super) fn freeze<'a>(&mut self, now: Instant, handlers: impl Iterator<Item = &'a Mutex<Schedule>>) {
+    /// Fixes the check period, because the informer has started, and returns it. The caller restarts all
+    /// schedules, so that periods count from the start.
+    pub(super) fn freeze(&mut self) -> Option<Duration> {
         self.frozen = true;
-        for handler in handlers {
-            handler.lock().restart(self.check_period, now);
-        }
+        self.check_period
     }
 }
 
@@ -115,7 +103,7 @@ impl Schedule {
     }
 
     /// Begins a period, no shorter than the check period.
-    fn restart(&mut self, check_period: Option<Duration>, now: Instant) {
+    pub(super) fn restart(&mut self, check_period: Option<Duration>, now: Instant) {
         self.cycle = self.requested.zip(check_period).map(|(requested, check)| {
             let period = requested.max(check);
             Cycle {
@@ -126,7 +114,7 @@ impl Schedule {
     }
 }
 
-fn within_reason(period: Duration) -> Duration {
+fn within_bounds(period: Duration) -> Duration {
     period.clamp(MINIMUM, MAXIMUM)
 }
 
@@ -138,13 +126,13 @@ mod tests {
         Some(Duration::from_secs(seconds))
     }
 
-    /// A plan with its handlers, as a processor has them.
-    struct Handlers {
+    /// A plan with the schedules of its handlers, as a processor has them.
+    struct PlanWithSchedules {
         plan: ResyncPlan,
-        schedules: Vec<Mutex<Schedule>>,
+        schedules: Vec<Schedule>,
     }
 
-    impl Handlers {
+    impl PlanWithSchedules {
         fn new(check_period: Option<Duration>) -> Self {
             Self {
                 plan: ResyncPlan::new(check_period),
@@ -153,26 +141,32 @@ mod tests {
         }
 
         fn add(&mut self, requested: Option<Duration>, now: Instant) {
-            let schedule = self.plan.admit(requested, now, self.schedules.iter());
-            self.schedules.push(Mutex::new(schedule));
+            let requested = requested.map_or(HandlerResync::Never, HandlerResync::Every);
+            let schedule = self.plan.admit(requested, now);
+            self.restart(now);
+            self.schedules.push(schedule);
         }
 
         fn freeze(&mut self, now: Instant) {
-            self.plan.freeze(now, self.schedules.iter());
+            self.plan.freeze();
+            self.restart(now);
+        }
+
+        fn restart(&mut self, now: Instant) {
+            for schedule in &mut self.schedules {
+                schedule.restart(self.plan.check_period(), now);
+            }
         }
 
         fn periods(&self) -> Vec<Option<Duration>> {
-            self.schedules
-                .iter()
-                .map(|handler| handler.lock().period())
-                .collect()
+            self.schedules.iter().map(Schedule::period).collect()
         }
 
-        /// The places of the handlers that are due.
-        fn due(&self, now: Instant) -> Vec<usize> {
-            let handlers = self.schedules.iter().enumerate();
+        /// The positions of the handlers that are due.
+        fn due(&mut self, now: Instant) -> Vec<usize> {
+            let handlers = self.schedules.iter_mut().enumerate();
             handlers
-                .filter_map(|(place, handler)| handler.lock().take_due(now).then_some(place))
+                .filter_map(|(position, handler)| handler.take_due(now).then_some(position))
                 .collect()
         }
     }
@@ -185,7 +179,7 @@ mod tests {
         expected: (Option<Duration>, &[Option<Duration>]),
     ) {
         let now = Instant::now();
-        let mut handlers = Handlers::new(informer);
+        let mut handlers = PlanWithSchedules::new(informer);
         for requested in before {
             handlers.add(*requested, now);
         }
@@ -251,7 +245,7 @@ mod tests {
     fn each_handler_is_due_in_its_own_time() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut handlers = Handlers::new(secs(1));
+        let mut handlers = PlanWithSchedules::new(secs(1));
         handlers.add(None, start);
         handlers.add(secs(2), start);
         handlers.add(secs(3), start);
@@ -267,7 +261,7 @@ mod tests {
     fn a_long_suspend_is_followed_by_one_resync_and_not_by_a_burst() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut handlers = Handlers::new(secs(10));
+        let mut handlers = PlanWithSchedules::new(secs(10));
         handlers.add(secs(10), start);
         handlers.freeze(start);
         assert_eq!(handlers.due(at(86_400)), [0], "once for the whole day");

@@ -9,8 +9,7 @@ use std::task::{Context, Poll};
 use futures::Stream;
 
 use super::listener::{Listener, Serving};
-use super::registration::Registration;
-use super::unstarted::Unstarted;
+use super::registration::{EarlyStop, Registration};
 use crate::handler::Event;
 use crate::object::Object;
 
@@ -24,8 +23,8 @@ pub struct EventStream<K: Object> {
     listener: Arc<Listener<K>>,
     _serving: Serving<K>,
     registration: Registration,
-    /// Ends the informer if its token is cancelled before it was started.
-    unstarted: Pin<Box<dyn Future<Output = Infallible> + Send + Sync>>,
+    /// Stops the informer if its token is cancelled before it was started.
+    early_stop: Pin<Box<dyn Future<Output = Infallible> + Send + Sync>>,
 }
 
 impl<K: Object> EventStream<K> {
@@ -36,14 +35,14 @@ impl<K: Object> EventStream<K> {
             listener,
             _serving: serving,
             registration,
-            unstarted: Box::pin(Unstarted::never().watch()),
+            early_stop: Box::pin(EarlyStop::none().watch()),
         }
     }
 
     /// Also ends when the informer's token is cancelled before the informer was started.
-    pub(crate) fn of_unstarted(mut self, unstarted: Unstarted) -> Self {
-        self.registration = self.registration.clone().of_unstarted(unstarted.clone());
-        self.unstarted = Box::pin(unstarted.watch());
+    pub(crate) fn with_early_stop(mut self, early_stop: EarlyStop) -> Self {
+        self.registration = self.registration.clone().with_early_stop(early_stop.clone());
+        self.early_stop = Box::pin(early_stop.watch());
         self
     }
 
@@ -62,7 +61,7 @@ impl<K: Object> Stream for EventStream<K> {
                 return Poll::Ready(Some(event));
             }
             // May end the listener, so it comes before the look at its state.
-            let Poll::Pending = self.unstarted.as_mut().poll(cx);
+            let Poll::Pending = self.early_stop.as_mut().poll(cx);
             if !self.listener.is_active() {
                 return Poll::Ready(None);
             }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures::{FutureExt as _, StreamExt as _};
 use informer_core::{
-    Event, EventStream, HandlerOptions, HandlerState, Offload, Overflow, Registration, simulation,
+    Event, EventStream, HandlerEnded, HandlerOptions, HandlerState, Offload, Overflow, Registration,
+    simulation,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -144,7 +145,7 @@ impl Stage {
 impl Listening {
     pub(super) fn state(&self) -> HandlerState {
         let registration = self.story.registration().map(Registration::status);
-        registration.map_or(HandlerState::Removed, |status| status.state)
+        registration.map_or(HandlerState::Ended(HandlerEnded::Removed), |status| status.state)
     }
 
     /// Reads up to so many events, if this is a stream and they are there.
