@@ -1,4 +1,4 @@
-//! What users receive, and how: events, and the handlers that receive them.
+//! Events, and the handlers that receive them.
 
 mod event;
 mod filter;
@@ -14,12 +14,13 @@ pub use options::{HandlerOptions, HandlerResync, Overflow};
 
 /// Receives the events of one informer, one after the other, in the order of the store's commits.
 ///
-/// Implemented for closures (`|event: Event<Pod>| ..`), [`Handlers`] and [`Filtered`]. A handler runs on
-/// tokio's blocking pool, so it may block: it delays only its own events. (The pool has 512 threads unless
-/// the runtime says otherwise, and a handler holds one while it has events.) One that panics loses that one
-/// event, is reported, and goes on with the next.
+/// Implemented for closures (`
+/// event: Event<Pod>
+///  ..`), [`Handlers`] and [`Filtered`]. A handler runs on tokio's blocking pool, so it may block: it
+/// delays only its own events. (The pool has 512 threads by default, and a handler occupies one while it
+/// has events.) A handler that panics loses that event, is reported, and continues with the next.
 ///
-/// When a handler receives a change, the store already holds it, or something newer.
+/// When a handler receives a change, the store already contains it, or a newer one.
 pub trait EventHandler<K>: Send + 'static {
     /// Called once per event.
     fn on_event(&mut self, event: Event<K>);
@@ -37,12 +38,14 @@ impl<K: 'static> EventHandler<K> for Box<dyn EventHandler<K>> {
     }
 }
 
-/// Receives the events of one informer in async code; the next event waits until the future is done.
+/// Receives the events of one informer in async code; the next event waits until the future has completed.
 ///
-/// Implemented for closures that return a future. A closure with state clones it for each event:
-/// `move |event| { let state = state.clone(); async move { .. } }`. (`async |event| ..` works when it
-/// captures nothing.) It runs on an async worker, so it must not block; blocking work belongs into an
-/// [`EventHandler`].
+/// Implemented for closures that return a future. A closure with state clones it for each event: `move
+/// event
+///  { let state = state.clone(); async move { .. } }`. (`async
+/// event
+///  ..` works if it captures nothing.) It runs on an async worker, so it must not block; use an
+/// [`EventHandler`] for blocking work.
 pub trait AsyncEventHandler<K>: Send + 'static {
     /// Called once per event.
     fn on_event(&mut self, event: Event<K>) -> impl Future<Output = ()> + Send;

@@ -1,4 +1,5 @@
-//! Delivers events to handlers: one buffer and one task per handler, so that a slow one delays only itself.
+//! Delivers events to handlers: one buffer and one task per handler, so that a slow handler delays only
+//! itself.
 
 mod buffer;
 mod distribution;
@@ -50,7 +51,7 @@ struct ProcessorState<K> {
     delivery: Delivery,
 }
 
-/// How far delivery has come.
+/// The progress of delivery.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Delivery {
     /// The initial state is incomplete.
@@ -62,11 +63,9 @@ enum Delivery {
 }
 
 impl<K: Object> ProcessorState<K> {
-    /// Drops listeners that were removed. One that is still inside its last call is kept until it has
-    /// returned, so that a shutdown can name it.
+    /// Drops listeners that were removed.
     fn sweep(&mut self) {
-        self.listeners
-            .retain(|listener| !listener.is_removed() || listener.is_busy());
+        self.listeners.retain(|listener| !listener.is_sweepable());
     }
 
     /// The resync schedule of a new handler. A request below the check period lowers it before the informer
@@ -130,7 +129,7 @@ impl<K: Object> Processor<K> {
             listener.stop();
             return listener;
         }
-        // Commits sweep as well, but without one, handlers that come and go would accumulate.
+        // Commits sweep too, but without commits removed handlers would accumulate.
         state.sweep();
         listener.set_schedule(state.schedule(options.resync, Instant::now()));
         if !mutant::is("I8") {
@@ -187,8 +186,8 @@ impl<K: Object> Processor<K> {
             .collect()
     }
 
-    /// The handlers that have not returned from the whole initial state. A stream is not among them: its
-    /// reader decides when to read on.
+    /// The handlers that have not returned from the calls for the whole initial state. Streams are not
+    /// among them: their readers decide when to continue.
     pub(crate) fn missing(&self) -> Vec<(String, HandlerState)> {
         self.listeners()
             .iter()
@@ -197,12 +196,12 @@ impl<K: Object> Processor<K> {
             .collect()
     }
 
-    /// Changes when a handler comes into sync, ends, or is new, and when the cache comes into sync.
+    /// Changes when a handler is added, synced or ended, and when the store is synced.
     pub(crate) fn sync_changes(&self) -> watch::Receiver<u64> {
         self.signal.subscribe()
     }
 
-    /// Ends every listener: nothing more will be delivered.
+    /// Ends every listener: no more events are delivered.
     pub(crate) fn stop(&self) {
         self.state.lock().delivery = Delivery::Stopped;
         // Without the lock: this drops what waits in their buffers, which may be much.
@@ -211,8 +210,8 @@ impl<K: Object> Processor<K> {
         }
     }
 
-    /// The names of the handlers that are inside a call right now. A stream never is: a shutdown does not
-    /// wait for its reader.
+    /// The names of the handlers that are inside a call. Streams are never among them: a shutdown does not
+    /// wait for a reader.
     pub(crate) fn busy(&self) -> Vec<String> {
         self.listeners()
             .iter()
@@ -221,7 +220,7 @@ impl<K: Object> Processor<K> {
             .collect()
     }
 
-    /// The handlers of this moment, to look at without the lock.
+    /// The current listeners, to be used without the lock.
     fn listeners(&self) -> Vec<Arc<Listener<K>>> {
         self.state.lock().listeners.clone()
     }
@@ -229,7 +228,7 @@ impl<K: Object> Processor<K> {
 
 #[cfg(any(all(test, not(feature = "__model")), feature = "__internals"))]
 impl<K: Object> Processor<K> {
-    /// How many listeners are kept, removed ones included: `status()` shows only the others.
+    /// The number of listeners kept, including removed ones, which `status()` does not show.
     pub(crate) fn kept(&self) -> usize {
         self.state.lock().listeners.len()
     }

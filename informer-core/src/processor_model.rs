@@ -1,6 +1,6 @@
-//! A model of a handler that is added while commits are published, under every schedule loom can think of: it
-//! receives each object exactly once, from its snapshot or as an event. `cargo test -p informer-core
-//! --features __model --lib model` runs it.
+//! A loom model of a handler that is added while commits are published: it receives each object exactly
+//! once, from its snapshot or as an event. `cargo test -p informer-core --features __model --lib model`
+//! runs it.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use loom::thread;
@@ -17,7 +17,7 @@ fn object(name: &str) -> Arc<ConfigMap> {
 }
 
 #[test]
-fn a_late_handler_receives_each_object_once_and_comes_into_sync() {
+fn a_late_handler_receives_each_object_once_and_syncs() {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
     builder.check(|| {
@@ -35,14 +35,14 @@ fn a_late_handler_receives_each_object_once_and_comes_into_sync() {
                         publication.complete_initial_state();
                     }
                     let event = Event::added(object(name), Origin::Live);
-                    publication.distribute().tell(Audience::All, &event);
+                    publication.distribute().deliver(Audience::All, &event);
                 }
             })
         };
         let options = HandlerOptions::default();
         let snapshot = || indexer.snapshot();
         let late = processor.add_or_ended("late".to_owned(), &options, Served::ByTask, snapshot);
-        // Does not wait for the committer, and must not be waited for by it.
+        // Does not wait for the controller, and does not delay it.
         assert_eq!(processor.status().len(), 1);
         committer.join().unwrap();
         let received: Vec<String> = std::iter::from_fn(|| late.take())

@@ -1,4 +1,5 @@
-//! The processor without an informer: who is kept, who receives what, and what waits for what.
+//! The processor without an informer: which listeners are kept, what they receive, and which locks are
+//! held.
 
 use std::sync::mpsc;
 
@@ -11,7 +12,7 @@ use crate::handler::{Event, Origin, Overflow, UpdateCause};
 use crate::key::ObjectKey;
 use crate::store::{self, Indexer, IndexerWriter};
 
-/// Far longer than anything here takes; reached only by a deadlock, which must fail and not hang.
+/// Far longer than any test here takes: reached only by a deadlock, which must fail and not hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn object(name: &str) -> Arc<ConfigMap> {
@@ -24,14 +25,14 @@ fn added(name: &str) -> Event<ConfigMap> {
     Event::added(object(name), Origin::Live)
 }
 
-/// A store with its processor, as a committer has them.
-struct Stage {
+/// A store with its processor, as a controller has them.
+struct Fixture {
     processor: Processor<ConfigMap>,
     writer: IndexerWriter<ConfigMap>,
     indexer: Indexer<ConfigMap>,
 }
 
-impl Stage {
+impl Fixture {
     fn new(check_period: Option<Duration>) -> Self {
         let (writer, indexer) = store::new();
         Self {
@@ -65,7 +66,7 @@ impl Stage {
         commit.publish();
         let mut distribution = publication.distribute();
         for name in names {
-            distribution.tell(Audience::All, &added(name));
+            distribution.deliver(Audience::All, &added(name));
         }
         distribution
     }
@@ -75,7 +76,7 @@ impl Stage {
     }
 }
 
-/// What a handler would receive now, as `+name` from the snapshot and `name` from events.
+/// The events that wait for a handler, as `+name` from the snapshot and `name` from commits.
 fn received(listener: &Listener<ConfigMap>) -> Vec<String> {
     std::iter::from_fn(|| listener.take())
         .map(|event| {
@@ -95,141 +96,145 @@ fn received(listener: &Listener<ConfigMap>) -> Vec<String> {
 }
 
 #[test]
-fn streams_dropped_after_an_event_are_forgotten() {
-    let mut stage = Stage::new(None);
-    stage.commit("a");
+fn streams_dropped_after_an_event_are_swept() {
+    let mut fixture = Fixture::new(None);
+    fixture.commit("a");
     for _ in 0..100 {
-        let mut stream = stage.stream();
+        let mut stream = fixture.stream();
         let event = stream.next().now_or_never().flatten();
-        assert!(event.is_some(), "the stream begins with the snapshot");
+        assert!(event.is_some(), "a stream starts with the snapshot");
     }
-    assert!(stage.processor.kept() <= 1, "adding forgets those before");
-    assert_eq!(stage.processor.busy(), Vec::<String>::new());
-    stage.commit("b");
-    assert_eq!(stage.processor.kept(), 0, "a commit forgets the last one");
+    assert!(fixture.processor.kept() <= 1, "adding sweeps removed listeners");
+    assert_eq!(fixture.processor.busy(), Vec::<String>::new());
+    fixture.commit("b");
+    assert_eq!(fixture.processor.kept(), 0, "a commit sweeps removed listeners");
 }
 
 #[test]
 fn a_reader_between_two_polls_is_not_busy() {
-    let mut stage = Stage::new(None);
-    stage.commit("a");
-    let mut stream = stage.stream();
+    let mut fixture = Fixture::new(None);
+    fixture.commit("a");
+    let mut stream = fixture.stream();
     assert!(stream.next().now_or_never().flatten().is_some());
-    assert_eq!(stage.processor.busy(), Vec::<String>::new());
+    assert_eq!(fixture.processor.busy(), Vec::<String>::new());
     assert_eq!(stream.registration().status().busy_for, None);
 }
 
 #[test]
-fn handlers_that_come_and_go_while_nothing_changes_are_forgotten() {
-    let stage = Stage::new(Some(Duration::from_secs(10)));
+fn removed_handlers_are_swept_without_a_commit() {
+    let fixture = Fixture::new(Some(Duration::from_secs(10)));
     for _ in 0..100 {
-        let listener = stage.handler();
+        let listener = fixture.handler();
         let _serving = listener.serve();
         drop(Registration::new(listener.clone()).remove());
     }
-    assert!(stage.processor.kept() <= 1, "{}", stage.processor.kept());
-    let due = stage.processor.due(Instant::now() + Duration::from_secs(60));
-    assert_eq!(due, None, "nor do they leave resyncs behind");
+    assert!(fixture.processor.kept() <= 1, "{}", fixture.processor.kept());
+    let due = fixture.processor.due(Instant::now() + Duration::from_secs(60));
+    assert_eq!(due, None, "removed handlers have no resyncs");
 }
 
 #[test]
 fn a_removed_handler_inside_its_last_call_is_kept_until_it_returns() {
-    let mut stage = Stage::new(None);
-    stage.commit("a");
-    let listener = stage.handler();
+    let mut fixture = Fixture::new(None);
+    fixture.commit("a");
+    let listener = fixture.handler();
     let serving = listener.serve();
     assert!(listener.take().is_some());
     drop(Registration::new(listener.clone()).remove());
-    stage.commit("b");
-    assert_eq!(stage.processor.busy(), ["it"]);
+    fixture.commit("b");
+    assert_eq!(fixture.processor.busy(), ["it"]);
     listener.returned(None);
-    stage.commit("c");
-    assert_eq!(stage.processor.kept(), 0);
+    fixture.commit("c");
+    assert_eq!(fixture.processor.kept(), 0);
     drop(serving);
 }
 
-/// A runtime that ends drops the tasks of handlers wherever they are.
+/// A runtime that shuts down drops the tasks of handlers at any await.
 #[test]
 fn a_task_dropped_inside_a_call_is_no_longer_busy() {
-    let mut stage = Stage::new(None);
-    stage.commit("a");
-    let listener = stage.handler();
+    let mut fixture = Fixture::new(None);
+    fixture.commit("a");
+    let listener = fixture.handler();
     let serving = listener.serve();
     assert!(listener.take().is_some());
-    assert_eq!(stage.processor.busy(), ["it"]);
+    assert_eq!(fixture.processor.busy(), ["it"]);
     drop(serving);
-    assert_eq!(stage.processor.busy(), Vec::<String>::new());
+    assert_eq!(fixture.processor.busy(), Vec::<String>::new());
     drop(Registration::new(listener).remove());
-    stage.commit("b");
-    assert_eq!(stage.processor.kept(), 0);
+    fixture.commit("b");
+    assert_eq!(fixture.processor.kept(), 0);
 }
 
 #[test]
 fn only_active_listeners_are_visited() {
-    let mut stage = Stage::new(None);
+    let mut fixture = Fixture::new(None);
     let disconnect = HandlerOptions::default()
         .buffer(1)
         .on_overflow(Overflow::Disconnect);
-    let slow = stage.add(&disconnect, Served::ByTask);
-    let _active = stage.handler();
-    assert_eq!(stage.publish(&["a".to_owned(), "b".to_owned()]).recipients(), 2);
+    let slow = fixture.add(&disconnect, Served::ByTask);
+    let _active = fixture.handler();
+    assert_eq!(fixture.publish(&["a".to_owned(), "b".to_owned()]).recipients(), 2);
     assert_eq!(
         slow.status().state,
         HandlerState::Ended(HandlerEnded::Disconnected)
     );
-    assert_eq!(stage.publish(&["c".to_owned()]).recipients(), 1);
-    assert_eq!(stage.processor.kept(), 2, "it stays visible until it is removed");
+    assert_eq!(fixture.publish(&["c".to_owned()]).recipients(), 1);
+    assert_eq!(
+        fixture.processor.kept(),
+        2,
+        "a disconnected handler is kept until it is removed"
+    );
 }
 
 #[test]
 fn status_and_new_handlers_do_not_wait_for_a_distribution() {
     let (done, outcome) = mpsc::channel();
-    // On a thread, so that a deadlock is a failure of this test and not its end.
+    // On its own thread, so that a deadlock fails this test instead of hanging it.
     std::thread::spawn(move || {
-        let mut stage = Stage::new(None);
-        let early = stage.handler();
-        let mut commit = stage.writer.begin();
+        let mut fixture = Fixture::new(None);
+        let early = fixture.handler();
+        let mut commit = fixture.writer.begin();
         commit.upsert(ObjectKey::cluster("a"), object("a"));
-        let publication = stage.processor.publication();
+        let publication = fixture.processor.publication();
         commit.publish();
         let mut distribution = publication.distribute();
-        distribution.tell(Audience::All, &added("a"));
-        let seen = stage.processor.status().len();
-        let late = stage.handler();
-        distribution.tell(Audience::All, &added("b"));
+        distribution.deliver(Audience::All, &added("a"));
+        let seen = fixture.processor.status().len();
+        let late = fixture.handler();
+        distribution.deliver(Audience::All, &added("b"));
         drop(distribution);
         let _ = done.send((seen, received(&early), received(&late)));
     });
     let (seen, early, late) = outcome
         .recv_timeout(LIMIT)
-        .expect("it waited for the distribution");
+        .expect("status or add waited for the distribution");
     assert_eq!(seen, 1);
     assert_eq!(early, ["a", "b"]);
     assert_eq!(
         late,
         ["+a"],
-        "the commit is in its snapshot, and its events are for others"
+        "the commit is in its snapshot, so it does not receive its events"
     );
 }
 
 #[test]
-fn a_handler_added_while_the_initial_state_is_delivered_comes_into_sync() {
-    let mut stage = Stage::new(None);
-    let early = stage.handler();
-    let mut commit = stage.writer.begin();
+fn a_handler_added_while_the_initial_state_is_delivered_syncs() {
+    let mut fixture = Fixture::new(None);
+    let early = fixture.handler();
+    let mut commit = fixture.writer.begin();
     commit.upsert(ObjectKey::cluster("a"), object("a"));
-    let mut publication = stage.processor.publication();
+    let mut publication = fixture.processor.publication();
     commit.publish();
     publication.complete_initial_state();
     let mut distribution = publication.distribute();
-    let late = stage.handler();
-    distribution.tell(Audience::All, &added("a"));
+    let late = fixture.handler();
+    distribution.deliver(Audience::All, &added("a"));
     assert_eq!(received(&late), ["+a"]);
     assert!(Registration::new(late).has_synced());
     assert_eq!(received(&early), Vec::<String>::new());
     assert!(
         !Registration::new(early.clone()).has_synced(),
-        "its events are still to come"
+        "its events are not delivered yet"
     );
     drop(distribution);
     assert_eq!(received(&early), ["a"]);
@@ -239,94 +244,91 @@ fn a_handler_added_while_the_initial_state_is_delivered_comes_into_sync() {
 #[test]
 fn a_commit_of_several_portions_arrives_whole_and_in_order() {
     let names: Vec<String> = (0..3 * PORTION + 1).map(|number| number.to_string()).collect();
-    let mut stage = Stage::new(None);
-    let listener = stage.handler();
-    drop(stage.publish(&names));
+    let mut fixture = Fixture::new(None);
+    let listener = fixture.handler();
+    drop(fixture.publish(&names));
     assert_eq!(received(&listener), names);
 }
 
 #[test]
 fn a_handler_that_overflows_within_a_portion_receives_nothing_more() {
-    let mut stage = Stage::new(None);
+    let mut fixture = Fixture::new(None);
     let options = HandlerOptions::default()
         .buffer(2)
         .on_overflow(Overflow::Disconnect);
-    let listener = stage.add(&options, Served::ByTask);
-    let mut changes = stage.processor.sync_changes();
+    let listener = fixture.add(&options, Served::ByTask);
+    let mut changes = fixture.processor.sync_changes();
     changes.mark_unchanged();
-    drop(stage.publish(&["a", "b", "c", "d"].map(str::to_owned)));
+    drop(fixture.publish(&["a", "b", "c", "d"].map(str::to_owned)));
     let status = listener.status();
     assert_eq!(
         (status.state, status.depth),
         (HandlerState::Ended(HandlerEnded::Disconnected), 0)
     );
-    assert!(
-        changes.has_changed().unwrap(),
-        "those that wait for its sync look again"
-    );
+    assert!(changes.has_changed().unwrap(), "a wait for its sync is notified");
 }
 
 /// An unchanged object of a relist, and a resync that is due.
 #[test]
-fn resyncs_reach_only_handlers_that_requested_them() {
-    let mut stage = Stage::new(Some(Duration::from_secs(10)));
+fn resyncs_reach_the_handlers_that_requested_them() {
+    let mut fixture = Fixture::new(Some(Duration::from_secs(10)));
     let never = HandlerOptions::default().resync(None);
-    let (resynced, never) = (stage.handler(), stage.add(&never, Served::ByTask));
+    let (resynced, never) = (fixture.handler(), fixture.add(&never, Served::ByTask));
     let event = Event::updated(object("a"), object("a"), UpdateCause::Resync);
-    let publication = stage.processor.publication();
-    stage.writer.begin().publish();
-    publication.distribute().tell(Audience::Resyncing, &event);
+    let publication = fixture.processor.publication();
+    fixture.writer.begin().publish();
+    publication.distribute().deliver(Audience::Resyncing, &event);
     assert_eq!((received(&resynced).len(), received(&never).len()), (1, 0));
 
-    let ticket = stage
+    let ticket = fixture
         .processor
         .due(Instant::now() + Duration::from_secs(10))
         .unwrap();
     assert_eq!(ticket, ResyncTicket::new(vec![resynced.id()]));
-    stage.processor.resync(&ticket).tell(Audience::All, &event);
+    fixture.processor.resync(&ticket).deliver(Audience::All, &event);
     assert_eq!((received(&resynced).len(), received(&never).len()), (1, 0));
 }
 
 #[test]
 fn a_registration_shows_the_resync_period_in_force() {
-    let stage = Stage::new(Some(Duration::from_secs(60)));
+    let fixture = Fixture::new(Some(Duration::from_secs(60)));
     let period = |listener: &Arc<Listener<ConfigMap>>| Registration::new(listener.clone()).status().resync;
-    let inherits = stage.handler();
+    let inherits = fixture.handler();
     assert_eq!(period(&inherits), Some(Duration::from_secs(60)));
-    stage.processor.freeze_resync();
+    fixture.processor.freeze_resync();
     let often = HandlerOptions::default().resync(Some(Duration::from_secs(5)));
-    let often = stage.add(&often, Served::ByTask);
+    let often = fixture.add(&often, Served::ByTask);
     assert_eq!(
         period(&often),
         Some(Duration::from_secs(60)),
         "raised to the check period"
     );
     let never = HandlerOptions::default().resync(None);
-    assert_eq!(period(&stage.add(&never, Served::ByTask)), None);
+    assert_eq!(period(&fixture.add(&never, Served::ByTask)), None);
 }
 
-/// Nothing tells when a reader will poll again, so no wait may depend on it.
+/// A reader may never poll again, so no wait may depend on it.
 #[test]
 fn waits_for_a_stream_that_ended_return_while_its_reader_holds_it() {
-    let mut stage = Stage::new(None);
-    stage.commit("a");
+    let mut fixture = Fixture::new(None);
+    fixture.commit("a");
     let disconnect = HandlerOptions::default()
         .buffer(1)
         .on_overflow(Overflow::Disconnect);
-    type End = fn(&mut Stage, &Registration);
+    type End = fn(&mut Fixture, &Registration);
     let ends: [(End, HandlerEnded); 3] = [
         (|_, stream| drop(stream.remove()), HandlerEnded::Removed),
         (
-            |stage, _| drop(stage.publish(&["b", "c"].map(str::to_owned))),
+            |fixture, _| drop(fixture.publish(&["b", "c"].map(str::to_owned))),
             HandlerEnded::Disconnected,
         ),
-        (|stage, _| stage.processor.stop(), HandlerEnded::Stopped),
+        (|fixture, _| fixture.processor.stop(), HandlerEnded::Stopped),
     ];
     for (end, expected) in ends {
-        let stream = EventStream::new(stage.add(&disconnect, Served::ByReader));
+        let stream = EventStream::new(fixture.add(&disconnect, Served::ByReader));
         let registration = stream.registration().clone();
         assert_eq!(registration.synced().now_or_never(), None);
-        end(&mut stage, &registration);
+        end(&mut fixture, &registration);
         assert_eq!(registration.synced().now_or_never(), Some(Err(expected)));
         assert!(registration.remove().now_or_never().is_some(), "{expected:?}");
     }

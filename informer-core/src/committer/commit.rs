@@ -67,7 +67,7 @@ impl<K: Object> Core<K> {
         commit.publish();
         let mut distribution = publication.distribute();
         for (_, event) in &events {
-            distribution.tell(Audience::All, event);
+            distribution.deliver(Audience::All, event);
         }
     }
 
@@ -195,7 +195,7 @@ impl<K: Object> Core<K> {
                 new: object,
                 cause: UpdateCause::Resync,
             };
-            distribution.tell(Audience::All, &event);
+            distribution.deliver(Audience::All, &event);
         }
     }
 }
@@ -304,21 +304,21 @@ fn tell_replacement<K: Object>(
     origin: Origin,
 ) {
     for (key, last_known) in replacement.removed {
-        distribution.tell(Audience::All, &Event::missed(key, last_known));
+        distribution.deliver(Audience::All, &Event::missed(key, last_known));
     }
     for Replaced { key, outcome } in replacement.items {
         match outcome {
             Outcome::Added { current } => {
-                distribution.tell(Audience::All, &Event::added(current, origin));
+                distribution.deliver(Audience::All, &Event::added(current, origin));
             }
             Outcome::Updated { previous, current } => {
                 for event in tell_upsert(&key, Some(&previous), &current, origin) {
-                    distribution.tell(Audience::All, &event);
+                    distribution.deliver(Audience::All, &event);
                 }
             }
             Outcome::Unchanged { current } => {
                 let event = Event::updated(current.clone(), current, UpdateCause::Resync);
-                distribution.tell(Audience::Resyncing, &event);
+                distribution.deliver(Audience::Resyncing, &event);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Events: what happened to one object, as one handler receives it.
+//! Events: what happened to one object, as delivered to one handler.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::object::{AnyObject, Name, Object};
 
 /// One change, as delivered to one handler.
 ///
-/// Per object a handler receives an addition, then updates, then a deletion, and `old` is always what it
-/// received last. Matching is exhaustive, so no deletion can be forgotten: client-go's tombstone is
+/// Per object a handler receives an addition, then updates, then a deletion, and `old` is always the state
+/// it received last. Matching is exhaustive, so no deletion can be forgotten: client-go's tombstone is
 /// [`Deleted::Missed`].
 ///
 /// `Debug` prints keys and versions, never contents: objects may be Secrets.
 pub enum Event<K: ?Sized> {
-    /// An object is in the cache that was not there before.
+    /// An object was added to the store.
     #[non_exhaustive]
     Added {
         /// The object.
@@ -40,10 +40,10 @@ pub enum Event<K: ?Sized> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// The state the handler started from: the informer's first list, or the cache as it was when the handler
-    /// came.
+    /// The state the handler started from: the informer's first list, or the store at the time the handler
+    /// was added.
     Initial,
-    /// It appeared while the handler was listening.
+    /// It appeared after that.
     Live,
 }
 
@@ -61,33 +61,33 @@ pub enum UpdateCause {
 pub enum Deleted<K: ?Sized> {
     /// The server reported it, with the object's last state.
     Observed(Arc<K>),
-    /// It was found missing, or its last state could not be read: this is the last state the cache had.
+    /// It was found missing, or its last state could not be read: this is the last state the store had.
     #[non_exhaustive]
     Missed {
         /// The object's key.
         key: ObjectKey,
-        /// The last state known, which may not be the last there was.
+        /// The last known state, which may not be the object's last one.
         last_known: Arc<K>,
     },
 }
 
 impl<K: ?Sized> Event<K> {
-    /// An addition, for tests of handlers.
+    /// Creates an addition, for tests of handlers.
     pub fn added(object: Arc<K>, origin: Origin) -> Self {
         Self::Added { object, origin }
     }
 
-    /// An update, for tests of handlers.
+    /// Creates an update, for tests of handlers.
     pub fn updated(old: Arc<K>, new: Arc<K>, cause: UpdateCause) -> Self {
         Self::Updated { old, new, cause }
     }
 
-    /// A deletion found out later, for tests of handlers.
+    /// Creates a deletion that was detected later, for tests of handlers.
     pub fn missed(key: ObjectKey, last_known: Arc<K>) -> Self {
         Self::Deleted(Deleted::Missed { key, last_known })
     }
 
-    /// The newest state the event carries: the last one known for a deletion.
+    /// The newest state in the event: for a deletion, the last known one.
     pub fn object(&self) -> &Arc<K> {
         match self {
             Self::Added { object, .. } => object,
@@ -98,7 +98,7 @@ impl<K: ?Sized> Event<K> {
 }
 
 impl<K: AnyObject + ?Sized> Event<K> {
-    /// The key of the object concerned; `None` if a transform took its name away.
+    /// The key of the object; `None` if a transform removed its name.
     pub fn key(&self) -> Option<ObjectKey> {
         match self {
             Self::Deleted(deleted) => deleted.key(),
@@ -118,7 +118,7 @@ impl<K: ?Sized> Deleted<K> {
 }
 
 impl<K: AnyObject + ?Sized> Deleted<K> {
-    /// The object's key; `None` if a transform took its name away.
+    /// The object's key; `None` if a transform removed its name.
     pub fn key(&self) -> Option<ObjectKey> {
         match self {
             Self::Observed(object) => ObjectKey::of(object.metadata()),
@@ -128,7 +128,7 @@ impl<K: AnyObject + ?Sized> Deleted<K> {
 }
 
 impl<K: Object> Event<K> {
-    /// The same event, of an object whose kind is known at run time only.
+    /// The same event, for an object whose kind is known only at run time.
     pub fn erase(self) -> Event<dyn AnyObject> {
         match self {
             Self::Added { object, origin } => Event::Added { object, origin },
@@ -141,7 +141,7 @@ impl<K: Object> Event<K> {
     }
 }
 
-// Derived `Clone` would ask for `K: Clone`; an event only holds references.
+// A derived `Clone` would require `K: Clone`; an event only holds references.
 impl<K: ?Sized> Clone for Event<K> {
     fn clone(&self) -> Self {
         match self {

@@ -6,11 +6,11 @@ use super::{Deleted, Event, EventHandler, Origin};
 use crate::key::ObjectKey;
 use crate::object::Object;
 
-/// Passes on the events of objects that pass a filter. An update that crosses the filter becomes an addition
+/// Forwards the events of objects that pass a filter. An update that crosses the filter becomes an addition
 /// or a deletion.
 ///
-/// It remembers the keys it has let through, so that an addition is always followed by its deletion, whatever
-/// the last state looks like. Upstream asks the filter about the last state instead, and can lose a deletion.
+/// It remembers the keys it has forwarded, so that an addition is always followed by its deletion, whatever
+/// the last state is. client-go applies the filter to the last state instead, and can lose a deletion.
 ///
 /// ```
 /// use informer_core::{Event, Filtered};
@@ -28,7 +28,7 @@ pub struct Filtered<F, H> {
 }
 
 impl<F, H> Filtered<F, H> {
-    /// Lets through what `filter` accepts.
+    /// Forwards the events of objects that `filter` accepts to `handler`.
     pub fn new(filter: F, handler: H) -> Self {
         Self {
             filter,
@@ -45,7 +45,7 @@ where
     H: EventHandler<K>,
 {
     fn on_event(&mut self, event: Event<K>) {
-        // Without a name there is nothing to remember; such an object passes or not by its own state.
+        // Without a name there is no key to remember: the object passes by its current state.
         let Some(key) = event.key() else {
             if (self.filter)(event.object()) {
                 self.handler.on_event(event);

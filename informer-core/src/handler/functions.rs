@@ -1,4 +1,4 @@
-//! A handler put together from one function per kind of event.
+//! A handler built from one function per kind of event.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ type OnDelete<K> = Box<dyn FnMut(Deleted<K>) + Send>;
 /// use k8s_openapi::api::core::v1::Pod;
 ///
 /// let handlers = Handlers::<Pod>::new()
-///     .on_add(|pod, origin| println!("{:?} is here ({origin:?})", pod.metadata.name))
+///     .on_add(|pod, origin| println!("{:?} was added ({origin:?})", pod.metadata.name))
 ///     .on_delete(|deleted| println!("{:?} was deleted", deleted.last_known().metadata.name));
 /// ```
 pub struct Handlers<K> {
@@ -25,7 +25,7 @@ pub struct Handlers<K> {
 }
 
 impl<K> Handlers<K> {
-    /// A handler that ignores everything.
+    /// Creates a handler that ignores every event.
     pub fn new() -> Self {
         Self {
             on_add: None,

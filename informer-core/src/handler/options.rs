@@ -1,18 +1,19 @@
-//! What can be chosen for one handler.
+//! The options of one handler.
 
 use std::time::Duration;
 
 use crate::sync::Offload;
 
-/// Choices for one handler; `HandlerOptions::default()` for none.
+/// Options of one handler.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HandlerOptions {
     /// The name in `status()` and in logs. Default: the handler's type.
     pub name: Option<String>,
-    /// How often the handler receives every object again. Default: as the informer.
+    /// How often the handler receives every object again. Default: the informer's setting.
     pub resync: HandlerResync,
-    /// How many events may wait for the handler before `on_overflow` takes effect. Default 65,536.
+    /// The number of events that may wait for the handler before `on_overflow` takes effect. Default:
+    /// 65,536.
     pub buffer: usize,
     /// What happens when more events wait. Default: [`Overflow::Coalesce`].
     pub on_overflow: Overflow,
@@ -25,13 +26,13 @@ pub struct HandlerOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandlerResync {
-    /// As often as the informer's own setting says.
+    /// As often as the informer's own setting.
     #[default]
     Inherit,
     /// Never.
     Never,
-    /// At least this far apart; less than one second counts as one second, and it cannot be more often than
-    /// the informer checks (see `SharedInformerBuilder::resync`).
+    /// At this period, which is at least one second and at least the informer's check period (see
+    /// `SharedInformerBuilder::resync`).
     Every(Duration),
 }
 
@@ -39,14 +40,15 @@ pub enum HandlerResync {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// Events past the limit are folded per object: the newest state, delivered as one truthful addition,
+    /// Events past the limit are folded per object: the newest state, delivered as one correct addition,
     /// update or deletion. Memory is bounded by the number of objects. The default.
     #[default]
     Coalesce,
-    /// Every event is kept; memory grows as long as the handler lags. This is what client-go does.
+    /// Every event is kept; memory grows while the handler lags. This is client-go's behaviour.
     Grow,
-    /// The handler is disconnected: it receives nothing more, and its registration and `status()` say so. The
-    /// initial state and resyncs do not count: they come in one piece, however quick the handler is.
+    /// The handler is disconnected: it receives no more events, and its registration and `status()` report
+    /// it. The initial state and resyncs do not count: they arrive in one piece, however fast the handler
+    /// is.
     Disconnect,
 }
 
@@ -68,7 +70,7 @@ impl HandlerOptions {
         self
     }
 
-    /// Sets how many events may wait before `on_overflow` takes effect. At least 1.
+    /// Sets the number of events that may wait before `on_overflow` takes effect; at least 1.
     #[must_use]
     pub fn buffer(mut self, events: usize) -> Self {
         self.buffer = events.max(1);

@@ -1,4 +1,4 @@
-//! What waits for one handler: exact up to a limit, folded per object past it.
+//! The events that wait for one handler: exact up to a limit, folded per object past it.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::store::Snapshot;
 
-/// The next thing a handler's task does.
+/// What a handler's task takes from its buffer.
 pub(super) enum Item<K> {
-    /// Tell the handler.
+    /// An event for the handler.
     Event(Event<K>),
-    /// The handler has received the whole initial state.
+    /// The mark after the last event of the initial state.
     InitialEnd,
 }
 
 /// Whether a handler stays connected after a push.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pushed {
-    /// It does.
+    /// It stays connected.
     Kept,
     /// The buffer is full and its policy is to disconnect.
     Overflowed,
@@ -30,8 +30,8 @@ pub(super) enum Pushed {
 pub enum BufferMode {
     /// Every event is delivered as it happened.
     Exact,
-    /// The handler lags: past the limit it receives only the newest state of each object, until it has caught
-    /// up.
+    /// The handler lags: past the limit it receives only the newest state of each object, until it has
+    /// caught up.
     Folding,
 }
 
@@ -53,17 +53,17 @@ pub(super) struct Buffer<K> {
     overflow: Overflow,
     replay: Replay<K>,
     exact: VecDeque<Item<K>>,
-    /// How many marks wait, here or among the folded: only events count towards the limit.
+    /// Marks that wait, in `exact` or in `folded`. Only events count towards the limit.
     marks: usize,
-    /// How many of the events are changes, and not part of a whole state: only these can disconnect a
+    /// Events in `exact` that are changes, and not part of a whole state. Only these can disconnect a
     /// handler.
     news: usize,
-    /// The objects a resync waits for, where the policy is to disconnect.
+    /// The objects that have a resync waiting, if the policy is to disconnect.
     resyncs: HashSet<ObjectKey>,
     folded: BTreeMap<u64, Folded<K>>,
-    /// Where the entry of each key stands in `folded`.
-    places: HashMap<ObjectKey, u64>,
-    next_place: u64,
+    /// The position of each key's entry in `folded`.
+    positions: HashMap<ObjectKey, u64>,
+    next_position: u64,
 }
 
 /// The objects of the store at the time the handler was added, delivered before anything else. They do not
@@ -75,21 +75,22 @@ enum Replay<K> {
     Objects(std::vec::IntoIter<Arc<K>>),
 }
 
-/// What the handler is still to receive for one key, or a mark in the line.
+/// What the handler has not received for one key, or a mark between such entries.
 enum Folded<K> {
     Object {
         key: ObjectKey,
-        pending: Pending<K>,
+        outstanding: Outstanding<K>,
     },
-    /// An event that cannot be folded because its object has no name any more.
+    /// An event that cannot be folded because its object has no name.
     Nameless(Event<K>),
     InitialEnd,
 }
 
-/// The outstanding changes of one key, in as few events as describe them truthfully.
-enum Pending<K> {
+/// The outstanding changes of one key, in the fewest events that describe them.
+enum Outstanding<K> {
     One(Event<K>),
-    /// The object the handler knows was deleted, and another one has its name: a deletion, then an addition.
+    /// The object the handler knows was deleted and another one was created with its name: a deletion, then
+    /// an addition.
     Replaced(Deleted<K>, Arc<K>, Origin),
 }
 
@@ -104,17 +105,17 @@ impl<K: Object> Buffer<K> {
             news: 0,
             resyncs: HashSet::new(),
             folded: BTreeMap::new(),
-            places: HashMap::new(),
-            next_place: 0,
+            positions: HashMap::new(),
+            next_position: 0,
         }
     }
 
-    /// How many events wait; past the limit, for how many objects. The mark of the initial state is not one.
+    /// The number of events that wait; past the limit, the number of objects. Marks do not count.
     pub(super) fn len(&self) -> usize {
         self.replay.len() + self.queued()
     }
 
-    /// How many events count towards the limit.
+    /// The number of events that count towards the limit.
     fn queued(&self) -> usize {
         self.exact.len() + self.folded.len() - self.marks
     }
@@ -123,13 +124,13 @@ impl<K: Object> Buffer<K> {
         self.replay.len() == 0 && self.exact.is_empty() && self.folded.is_empty()
     }
 
-    /// Delivers the objects of a snapshot before anything else.
+    /// Sets the objects that are delivered before anything else.
     pub(super) fn replay(&mut self, snapshot: Snapshot<K>) {
         self.replay = Replay::Snapshot(snapshot);
     }
 
-    /// The snapshot to be replayed, if it has not been listed yet. The caller lists it without holding a lock
-    /// and calls [`set_listed`](Self::set_listed).
+    /// The snapshot of a replay that has not been listed. The caller lists it without the lock and calls
+    /// [`set_listed`](Self::set_listed).
     pub(super) fn unlisted(&self) -> Option<Snapshot<K>> {
         match &self.replay {
             Replay::Snapshot(snapshot) => Some(snapshot.clone()),
@@ -138,7 +139,8 @@ impl<K: Object> Buffer<K> {
     }
 
     pub(super) fn set_listed(&mut self, objects: Vec<Arc<K>>) {
-        // The buffer may have been emptied in between, and must not keep what no handler will receive.
+        // The buffer may have been emptied in between, and must not keep objects that no handler will
+        // receive.
         if let Replay::Snapshot(_) = self.replay {
             self.replay = Replay::Objects(objects.into_iter());
         }
@@ -153,8 +155,8 @@ impl<K: Object> Buffer<K> {
     }
 
     pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
-        // A handler that is still to receive a resync learns nothing from another one; without this, resyncs
-        // alone would fill the memory of a program whose handler is stuck.
+        // A second resync of an object carries no information while the first one waits. Without this,
+        // resyncs alone would fill the memory of a program whose handler is stuck.
         if self.overflow == Overflow::Disconnect && is_resync(&event) && !self.mark_resync(&event) {
             return Pushed::Kept;
         }
@@ -198,17 +200,17 @@ impl<K: Object> Buffer<K> {
                 }
             }
             if self.exact.is_empty() {
-                // A burst must not cost its peak for ever.
+                // A burst must not cost its peak memory forever.
                 self.exact.shrink_to(64);
             }
             return Some(item);
         }
         let mut entry = self.folded.first_entry()?;
-        if let Folded::Object { pending, .. } = entry.get_mut()
-            && let Pending::Replaced(deleted, object, origin) = pending
+        if let Folded::Object { outstanding, .. } = entry.get_mut()
+            && let Outstanding::Replaced(deleted, object, origin) = outstanding
         {
             let first = Event::Deleted(deleted.clone());
-            *pending = Pending::One(Event::Added {
+            *outstanding = Outstanding::One(Event::Added {
                 object: object.clone(),
                 origin: *origin,
             });
@@ -216,7 +218,7 @@ impl<K: Object> Buffer<K> {
         }
         let folded = entry.remove();
         if self.folded.is_empty() {
-            self.places = HashMap::new();
+            self.positions = HashMap::new();
         }
         Some(match folded {
             Folded::InitialEnd => {
@@ -224,32 +226,32 @@ impl<K: Object> Buffer<K> {
                 Item::InitialEnd
             }
             Folded::Nameless(event) => Item::Event(event),
-            Folded::Object { key, pending } => {
-                self.places.remove(&key);
-                match pending {
-                    Pending::One(event) => Item::Event(event),
-                    Pending::Replaced(..) => unreachable!("taken apart above"),
+            Folded::Object { key, outstanding } => {
+                self.positions.remove(&key);
+                match outstanding {
+                    Outstanding::One(event) => Item::Event(event),
+                    Outstanding::Replaced(..) => unreachable!("a replacement was split above"),
                 }
             }
         })
     }
 
-    /// Empties the buffer and returns what it held.
+    /// Empties the buffer and returns its contents, to be dropped by the caller.
     pub(super) fn take_all(&mut self) -> Self {
         let empty = Self::new(self.limit, self.overflow);
         std::mem::replace(self, empty)
     }
 
-    /// Notes that a resync of an object waits; `false` if one does already.
+    /// Records that a resync of an object waits; `false` if one is waiting already.
     fn mark_resync(&mut self, event: &Event<K>) -> bool {
         event.key().is_none_or(|key| self.resyncs.insert(key))
     }
 
     fn append(&mut self, entry: Folded<K>) -> u64 {
-        let place = self.next_place;
-        self.next_place += 1;
-        self.folded.insert(place, entry);
-        place
+        let position = self.next_position;
+        self.next_position += 1;
+        self.folded.insert(position, entry);
+        position
     }
 
     fn fold(&mut self, event: Event<K>) {
@@ -257,23 +259,23 @@ impl<K: Object> Buffer<K> {
             self.append(Folded::Nameless(event));
             return;
         };
-        let Some(&place) = self.places.get(&key) else {
-            let place = self.append(Folded::Object {
+        let Some(&position) = self.positions.get(&key) else {
+            let position = self.append(Folded::Object {
                 key: key.clone(),
-                pending: Pending::One(event),
+                outstanding: Outstanding::One(event),
             });
-            self.places.insert(key, place);
+            self.positions.insert(key, position);
             return;
         };
-        let Some(Folded::Object { key, pending }) = self.folded.remove(&place) else {
-            unreachable!("a place leads to the entry of its key");
+        let Some(Folded::Object { key, outstanding }) = self.folded.remove(&position) else {
+            unreachable!("positions and folded entries correspond");
         };
-        match merge(pending, event) {
-            Some(pending) => {
-                self.folded.insert(place, Folded::Object { key, pending });
+        match merge(outstanding, event) {
+            Some(outstanding) => {
+                self.folded.insert(position, Folded::Object { key, outstanding });
             }
             None => {
-                self.places.remove(&key);
+                self.positions.remove(&key);
             }
         }
     }
@@ -301,8 +303,8 @@ impl<K: Object> Replay<K> {
     }
 }
 
-/// Whether an event is a change, and not part of a whole state delivered at once: that is bounded by the
-/// number of objects, comes in one piece however quick the handler is, and so says nothing about it.
+/// Whether an event is a change, and not part of a whole state delivered at once. A whole state is bounded
+/// by the number of objects and arrives in one piece, so it does not show that the handler is slow.
 fn is_news<K>(event: &Event<K>) -> bool {
     !matches!(
         event,
@@ -326,38 +328,41 @@ fn is_resync<K>(event: &Event<K>) -> bool {
     )
 }
 
-/// Combines what a handler has not received yet with what happened next; `None` if nothing is left to
-/// deliver.
-fn merge<K>(pending: Pending<K>, next: Event<K>) -> Option<Pending<K>> {
-    use Event::{Added, Deleted as Gone, Updated};
-    Some(match (pending, next) {
-        // A resync adds nothing to a change that is still to be delivered.
+/// Combines the outstanding changes of a key with the next event; `None` if nothing is left to deliver.
+fn merge<K>(outstanding: Outstanding<K>, next: Event<K>) -> Option<Outstanding<K>> {
+    use Event::{Added, Deleted as Removed, Updated};
+    Some(match (outstanding, next) {
+        // A resync adds nothing to a change that is not yet delivered.
         (
-            pending,
+            outstanding,
             Updated {
                 cause: UpdateCause::Resync,
                 ..
             },
-        ) => pending,
-        (Pending::One(Added { origin, .. }), Updated { new, .. } | Added { object: new, .. }) => {
-            Pending::One(Added { object: new, origin })
+        ) => outstanding,
+        (Outstanding::One(Added { origin, .. }), Updated { new, .. } | Added { object: new, .. }) => {
+            Outstanding::One(Added { object: new, origin })
         }
-        (Pending::One(Added { .. }), Gone(_)) => return None,
-        (Pending::One(Updated { old, .. }), Updated { new, .. } | Added { object: new, .. }) => {
-            Pending::One(Updated {
+        (Outstanding::One(Added { .. }), Removed(_)) => return None,
+        (Outstanding::One(Updated { old, .. }), Updated { new, .. } | Added { object: new, .. }) => {
+            Outstanding::One(Updated {
                 old,
                 new,
                 cause: UpdateCause::Change,
             })
         }
-        (Pending::One(Updated { .. }), Gone(deleted)) => Pending::One(Gone(deleted)),
-        (Pending::One(Gone(deleted)), Added { object, origin }) => Pending::Replaced(deleted, object, origin),
-        (Pending::One(Gone(deleted)), Updated { new, .. }) => Pending::Replaced(deleted, new, Origin::Live),
-        (Pending::One(Gone(deleted)), Gone(_)) => Pending::One(Gone(deleted)),
-        (Pending::Replaced(deleted, _, origin), Updated { new, .. } | Added { object: new, .. }) => {
-            Pending::Replaced(deleted, new, origin)
+        (Outstanding::One(Updated { .. }), Removed(deleted)) => Outstanding::One(Removed(deleted)),
+        (Outstanding::One(Removed(deleted)), Added { object, origin }) => {
+            Outstanding::Replaced(deleted, object, origin)
         }
-        (Pending::Replaced(deleted, ..), Gone(_)) => Pending::One(Gone(deleted)),
+        (Outstanding::One(Removed(deleted)), Updated { new, .. }) => {
+            Outstanding::Replaced(deleted, new, Origin::Live)
+        }
+        (Outstanding::One(Removed(deleted)), Removed(_)) => Outstanding::One(Removed(deleted)),
+        (Outstanding::Replaced(deleted, _, origin), Updated { new, .. } | Added { object: new, .. }) => {
+            Outstanding::Replaced(deleted, new, origin)
+        }
+        (Outstanding::Replaced(deleted, ..), Removed(_)) => Outstanding::One(Removed(deleted)),
     })
 }
 

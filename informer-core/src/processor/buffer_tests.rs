@@ -1,5 +1,4 @@
-//! Tests of the buffer: the rules by which events are folded, and random histories against a listener that believes
-//! what it hears.
+//! The rules by which events are folded, and random histories against a handler that checks every event.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use proptest::prelude::*;
@@ -63,11 +62,11 @@ fn check_folded(events: impl IntoIterator<Item = Event<ConfigMap>>, expected: &[
     }
     assert!(buffer.pop().is_some(), "the filler comes first");
     assert_eq!(drain(&mut buffer), expected);
-    assert!(buffer.is_empty() && buffer.places.is_empty());
+    assert!(buffer.is_empty() && buffer.positions.is_empty());
 }
 
 #[test]
-fn an_addition_takes_up_what_follows_it() {
+fn later_changes_fold_into_a_waiting_addition() {
     check_folded([added(1)], &["Added(a@1, Live)"]);
     check_folded([added(1), updated(1, 2)], &["Added(a@2, Live)"]);
     check_folded(
@@ -79,7 +78,7 @@ fn an_addition_takes_up_what_follows_it() {
 }
 
 #[test]
-fn an_update_keeps_the_old_side_the_handler_knows() {
+fn a_folded_update_keeps_the_old_state_the_handler_knows() {
     check_folded([updated(1, 2), updated(2, 3)], &["Updated(a@1 -> a@3, Change)"]);
     check_folded([updated(1, 2), resynced(2)], &["Updated(a@1 -> a@2, Change)"]);
     check_folded([updated(1, 2), deleted(3)], &["Deleted(Observed(a@3))"]);
@@ -90,28 +89,34 @@ fn an_update_keeps_the_old_side_the_handler_knows() {
 }
 
 #[test]
-fn a_resync_is_delivered_once_and_gives_way_to_a_change() {
+fn a_resync_is_delivered_once_and_folds_into_a_change() {
     check_folded([resynced(1), resynced(1)], &["Updated(a@1 -> a@1, Resync)"]);
     check_folded([resynced(1), updated(1, 2)], &["Updated(a@1 -> a@2, Change)"]);
     check_folded([resynced(1), deleted(2)], &["Deleted(Observed(a@2))"]);
 }
 
 #[test]
-fn a_deletion_is_delivered_before_its_replacement() {
-    let gone = "Deleted(Observed(a@2))";
-    check_folded([deleted(2)], &[gone]);
-    check_folded([deleted(2), added(3)], &[gone, "Added(a@3, Live)"]);
-    check_folded([deleted(2), added(3), updated(3, 4)], &[gone, "Added(a@4, Live)"]);
-    check_folded([deleted(2), added(3), resynced(3)], &[gone, "Added(a@3, Live)"]);
-    check_folded([deleted(2), added(3), deleted(4)], &[gone]);
+fn a_deletion_is_delivered_before_the_recreated_object() {
+    let deletion = "Deleted(Observed(a@2))";
+    check_folded([deleted(2)], &[deletion]);
+    check_folded([deleted(2), added(3)], &[deletion, "Added(a@3, Live)"]);
+    check_folded(
+        [deleted(2), added(3), updated(3, 4)],
+        &[deletion, "Added(a@4, Live)"],
+    );
+    check_folded(
+        [deleted(2), added(3), resynced(3)],
+        &[deletion, "Added(a@3, Live)"],
+    );
+    check_folded([deleted(2), added(3), deleted(4)], &[deletion]);
     check_folded(
         [deleted(2), added(3), deleted(4), added(5)],
-        &[gone, "Added(a@5, Live)"],
+        &[deletion, "Added(a@5, Live)"],
     );
 }
 
 #[test]
-fn events_after_a_half_delivered_replacement_are_merged_into_the_rest() {
+fn changes_after_half_of_a_replacement_fold_into_the_rest() {
     let mut buffer = full(Overflow::Coalesce);
     buffer.push(deleted(2));
     buffer.push(added(3));
@@ -128,7 +133,7 @@ fn an_initial_addition_stays_initial_when_folded() {
 }
 
 #[test]
-fn the_end_of_the_initial_state_keeps_its_place() {
+fn the_initial_end_mark_keeps_its_position() {
     let mut buffer = full(Overflow::Coalesce);
     buffer.push(Event::added(state("a", 1), Origin::Initial));
     buffer.push_initial_end();
@@ -142,11 +147,11 @@ fn the_end_of_the_initial_state_keeps_its_place() {
 }
 
 #[test]
-fn the_end_of_the_initial_state_takes_no_room_from_events() {
+fn the_initial_end_mark_does_not_count_towards_the_limit() {
     let mut buffer = Buffer::new(1, Overflow::Disconnect);
     buffer.push_initial_end();
     assert_eq!(buffer.len(), 0);
-    assert!(!buffer.is_empty(), "there is something to take");
+    assert!(!buffer.is_empty(), "a mark can be taken");
     assert_eq!(buffer.push(added(1)), Pushed::Kept);
     assert_eq!(buffer.push(updated(1, 2)), Pushed::Overflowed);
     assert_eq!(drain(&mut buffer), ["InitialEnd", "Added(a@1, Live)"]);
@@ -154,7 +159,7 @@ fn the_end_of_the_initial_state_takes_no_room_from_events() {
 }
 
 #[test]
-fn an_object_without_a_name_is_reported_in_order() {
+fn events_of_objects_without_a_name_are_not_folded() {
     let nameless = || Event::added(Arc::new(ConfigMap::default()), Origin::Live);
     check_folded([nameless(), nameless()], &["Added((no name), Live)"; 2]);
 }
@@ -166,7 +171,7 @@ fn a_buffer_that_has_caught_up_is_exact_again() {
     buffer.push(added(1));
     assert_eq!((buffer.mode(), buffer.len()), (BufferMode::Folding, 2));
     buffer.pop();
-    // Room in the exact part does not help while older news is folded: order would be lost.
+    // Room in the exact part does not matter while older events are folded: the order would be lost.
     buffer.push(updated(1, 2));
     assert_eq!((buffer.mode(), buffer.len()), (BufferMode::Folding, 1));
     buffer.pop();
@@ -182,13 +187,13 @@ fn grow_keeps_every_event() {
         assert_eq!(buffer.push(updated(version, version + 1)), Pushed::Kept);
     }
     assert_eq!((buffer.len(), buffer.mode()), (100, BufferMode::Exact));
-    let told = drain(&mut buffer);
-    assert_eq!(told[1], "Updated(a@1 -> a@2, Change)");
-    assert_eq!(told[99], "Updated(a@99 -> a@100, Change)");
+    let delivered = drain(&mut buffer);
+    assert_eq!(delivered[1], "Updated(a@1 -> a@2, Change)");
+    assert_eq!(delivered[99], "Updated(a@99 -> a@100, Change)");
 }
 
 #[test]
-fn disconnect_refuses_what_does_not_fit() {
+fn disconnect_refuses_events_past_the_limit() {
     let mut buffer = full(Overflow::Disconnect);
     assert_eq!(buffer.push(added(1)), Pushed::Overflowed);
     buffer.pop();
@@ -196,7 +201,7 @@ fn disconnect_refuses_what_does_not_fit() {
 }
 
 #[test]
-fn clearing_leaves_nothing() {
+fn take_all_empties_the_buffer() {
     let mut buffer = full(Overflow::Coalesce);
     buffer.push(added(1));
     drop(buffer.take_all());
@@ -208,7 +213,7 @@ fn clearing_leaves_nothing() {
 /// One step of a random run.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Something happens to the object of this number; what, depends on whether it exists.
+    /// A change of the object with this number; which one depends on whether it exists.
     Change(usize, Fate),
     InitialEnd,
     Pop,
@@ -219,7 +224,7 @@ enum Fate {
     Upsert,
     Resync,
     Delete,
-    /// Deleted and created again before anyone looked.
+    /// Deleted and created again before the handler took an event.
     Recreate,
 }
 
@@ -240,15 +245,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..120)
 }
 
-/// The world as it is, which produces valid events only.
+/// The true state, which produces only valid events.
 #[derive(Default)]
-struct World {
+struct TrueState {
     objects: HashMap<&'static str, Arc<ConfigMap>>,
     version: u64,
     initial_ended: bool,
 }
 
-impl World {
+impl TrueState {
     fn events(&mut self, name: &'static str, fate: Fate) -> Vec<Event<ConfigMap>> {
         let mut create = |objects: &mut HashMap<_, _>| {
             self.version += 1;
@@ -286,16 +291,16 @@ impl World {
     }
 }
 
-/// A handler that checks each event against what it has heard before.
+/// A handler that checks each event against those it has received before.
 #[derive(Default)]
-struct Listener {
+struct CheckingHandler {
     known: HashMap<ObjectKey, Arc<ConfigMap>>,
-    told: usize,
+    received: usize,
     initial_ends: usize,
 }
 
-impl Listener {
-    fn hear(&mut self, item: Item<ConfigMap>) {
+impl CheckingHandler {
+    fn receive(&mut self, item: Item<ConfigMap>) {
         let event = match item {
             Item::InitialEnd => {
                 self.initial_ends += 1;
@@ -303,7 +308,7 @@ impl Listener {
             }
             Item::Event(event) => event,
         };
-        self.told += 1;
+        self.received += 1;
         let key = event.key().expect("every object here has a name");
         let shown = format!("{event:?}");
         match event {
@@ -319,7 +324,7 @@ impl Listener {
                 let known = known.unwrap_or_else(|| panic!("updated before it was added: {shown}"));
                 assert!(
                     Arc::ptr_eq(&known, &old),
-                    "old is not what was heard last: {shown}"
+                    "old is not the state received last: {shown}"
                 );
                 assert_eq!(cause == UpdateCause::Resync, Arc::ptr_eq(&old, &new), "{shown}");
             }
@@ -334,42 +339,46 @@ impl Listener {
 }
 
 fn run(steps: &[Step], limit: usize, overflow: Overflow) -> Result<(), TestCaseError> {
-    let mut world = World::default();
-    let mut listener = Listener::default();
+    let mut truth = TrueState::default();
+    let mut handler = CheckingHandler::default();
     let mut buffer = Buffer::new(limit, overflow);
     let mut pushed = 0;
     for step in steps {
         match *step {
             Step::Change(object, fate) => {
-                for event in world.events(NAMES[object], fate) {
+                for event in truth.events(NAMES[object], fate) {
                     prop_assert_eq!(buffer.push(event), Pushed::Kept);
                     pushed += 1;
                 }
             }
-            Step::InitialEnd if !world.initial_ended => {
-                world.initial_ended = true;
+            Step::InitialEnd if !truth.initial_ended => {
+                truth.initial_ended = true;
                 buffer.push_initial_end();
             }
             Step::InitialEnd => {}
             Step::Pop => {
                 if let Some(item) = buffer.pop() {
-                    listener.hear(item);
+                    handler.receive(item);
                 }
             }
         }
         if overflow == Overflow::Coalesce {
             // One more for the mark of the initial state, which is never refused.
-            prop_assert!(buffer.len() <= limit + NAMES.len() + 1, "{} wait", buffer.len());
+            prop_assert!(
+                buffer.len() <= limit + NAMES.len() + 1,
+                "{} events wait",
+                buffer.len()
+            );
         }
     }
     while let Some(item) = buffer.pop() {
-        listener.hear(item);
+        handler.receive(item);
     }
     prop_assert!(buffer.is_empty());
-    prop_assert_eq!(listener.initial_ends, usize::from(world.initial_ended));
-    prop_assert_eq!(listener.known.len(), world.objects.len());
-    for (name, object) in &world.objects {
-        let known = listener.known.get(&ObjectKey::cluster(*name));
+    prop_assert_eq!(handler.initial_ends, usize::from(truth.initial_ended));
+    prop_assert_eq!(handler.known.len(), truth.objects.len());
+    for (name, object) in &truth.objects {
+        let known = handler.known.get(&ObjectKey::cluster(*name));
         prop_assert!(
             known.is_some_and(|known| Arc::ptr_eq(known, object)),
             "{} is not current",
@@ -377,7 +386,7 @@ fn run(steps: &[Step], limit: usize, overflow: Overflow) -> Result<(), TestCaseE
         );
     }
     if overflow == Overflow::Grow {
-        prop_assert_eq!(listener.told, pushed, "every event is told");
+        prop_assert_eq!(handler.received, pushed, "every event is delivered");
     }
     Ok(())
 }
@@ -386,18 +395,18 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
     #[test]
-    fn a_folded_history_is_still_true(steps in steps(), limit in 1..6_usize) {
+    fn a_folded_history_ends_in_the_true_state(steps in steps(), limit in 1..6_usize) {
         run(&steps, limit, Overflow::Coalesce)?;
     }
 
     #[test]
-    fn a_growing_buffer_delivers_everything(steps in steps(), limit in 1..6_usize) {
+    fn a_growing_buffer_delivers_every_event(steps in steps(), limit in 1..6_usize) {
         run(&steps, limit, Overflow::Grow)?;
     }
 }
 
 #[test]
-fn a_whole_state_delivered_at_once_disconnects_nobody() {
+fn a_whole_state_delivered_at_once_disconnects_no_handler() {
     let mut buffer = Buffer::new(2, Overflow::Disconnect);
     for version in 0..5 {
         let initial = Event::added(state("a", version), Origin::Initial);
@@ -413,14 +422,14 @@ fn a_whole_state_delivered_at_once_disconnects_nobody() {
     );
 }
 
-/// Found by the simulation: a stream that nobody reads kept every resync, without end.
+/// Found by the simulation: a stream that was never read kept every resync, without bound.
 #[test]
-fn resyncs_that_are_not_taken_do_not_accumulate() {
+fn unread_resyncs_do_not_accumulate() {
     let mut buffer = Buffer::new(2, Overflow::Disconnect);
     for _ in 0..10 {
         assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
     }
     assert_eq!(drain(&mut buffer), ["Updated(a@1 -> a@1, Resync)"]);
     assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
-    assert_eq!(buffer.len(), 1, "the next one is told again");
+    assert_eq!(buffer.len(), 1, "the next one is delivered again");
 }

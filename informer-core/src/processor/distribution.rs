@@ -1,5 +1,5 @@
-//! From one commit to the buffers of the handlers, in two steps: a short one under the processor's lock, and
-//! delivery without it.
+//! Delivers the events of one commit to the handlers, in two steps: the recipients are fixed under the
+//! processor's lock, and the events are delivered without it.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::handler::Event;
 use crate::object::Object;
 use crate::sync::{MutexGuard, Signal};
 
-/// How many events a handler receives under one lock of its buffer. `status()` waits for that lock, so this
-/// bounds its wait.
+/// How many events a handler receives under one lock of its listener. `status()` waits for that lock, so
+/// this bounds its wait.
 pub(super) const PORTION: usize = 256;
 
-/// Whom an event is for.
+/// The handlers that receive an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// Every handler.
@@ -30,13 +30,13 @@ pub(super) enum Then {
     InitialEnd,
 }
 
-/// The moment in which a commit becomes visible. While it is held no handler can be added, so that a late
+/// The moment at which a commit becomes visible. While it is held no handler can be added, so that a late
 /// handler either finds the commit in its snapshot or receives its events, never both (I8).
 ///
 /// [`distribute`](Self::distribute) ends it. From then on handlers can be added again, although the events
-/// are still to be delivered: a handler added now finds the commit in its snapshot, and is not among the
-/// recipients, which are fixed here. Commits come from one committer, one after the other, so each recipient
-/// receives their events in the order of the commits (I7).
+/// are not delivered yet: a handler added now finds the commit in its snapshot and is not among the
+/// recipients, which are fixed here. Commits come from one controller, one after the other, so each
+/// recipient receives their events in commit order (I7).
 pub(crate) struct Publication<'a, K> {
     state: MutexGuard<'a, ProcessorState<K>>,
     then: Then,
@@ -55,14 +55,14 @@ impl<'a, K: Object> Publication<'a, K> {
     /// Records that the commit completes the initial state: a handler that has received all events so far is
     /// synced.
     pub(crate) fn complete_initial_state(&mut self) {
-        // A processor that was stopped meanwhile stays so.
+        // A processor that was stopped in the meantime stays stopped.
         if self.state.delivery == Delivery::Initial {
             self.state.delivery = Delivery::Synced;
         }
         self.then = Then::InitialEnd;
     }
 
-    /// Ends the publication, after the commit became visible, and returns the delivery of its events.
+    /// Ends the publication, after the commit became visible. The returned value delivers its events.
     pub(crate) fn distribute(mut self) -> Distribution<'a, K> {
         self.state.sweep();
         let listeners = self.state.listeners.iter();
@@ -75,11 +75,11 @@ impl<'a, K: Object> Publication<'a, K> {
     }
 }
 
-/// Delivers the events of one commit to the handlers there were when it became visible. Dropped, it has
-/// delivered all of them.
+/// Delivers the events of one commit to the handlers that were registered when it became visible. All are
+/// delivered when it is dropped.
 pub(crate) struct Distribution<'a, K: Object> {
     listeners: Vec<Arc<Listener<K>>>,
-    /// Less than a portion, for all listeners.
+    /// Events that are not delivered yet, fewer than a portion.
     pending: Vec<(Audience, Event<K>)>,
     then: Then,
     signal: &'a Signal,
@@ -95,19 +95,19 @@ impl<'a, K: Object> Distribution<'a, K> {
         }
     }
 
-    /// Puts an event into the buffers of its audience, at the latest when this is dropped. Never waits for a
-    /// handler.
-    pub(crate) fn tell(&mut self, audience: Audience, event: &Event<K>) {
+    /// Puts an event into the buffers of its audience, at the latest when this is dropped. Never waits for
+    /// a handler.
+    pub(crate) fn deliver(&mut self, audience: Audience, event: &Event<K>) {
         if self.listeners.is_empty() {
             return;
         }
         self.pending.push((audience, event.clone()));
         if self.pending.len() == PORTION {
-            self.deliver();
+            self.flush();
         }
     }
 
-    fn deliver(&mut self) {
+    fn flush(&mut self) {
         for listener in &self.listeners {
             listener.push_all(&self.pending);
         }
@@ -123,7 +123,7 @@ impl<'a, K: Object> Distribution<'a, K> {
 impl<K: Object> Drop for Distribution<'_, K> {
     fn drop(&mut self) {
         if !self.pending.is_empty() {
-            self.deliver();
+            self.flush();
         }
         if self.then == Then::InitialEnd {
             for listener in &self.listeners {

@@ -1,7 +1,7 @@
 //! One registered handler: the events that wait for it, its state, and its resync schedule.
 //!
 //! All of that is one value behind one lock. The processor pushes events, the handler's task (or the reader
-//! of a stream) takes them, and anyone may end the listener.
+//! of a stream) takes them, and the informer or the owner of the registration ends the listener.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -63,7 +63,7 @@ enum Task {
     NotStarted,
     Running {
         /// When the current call began. Always `None` for a reader: between two polls of its stream it is
-        /// not busy, because nothing waits for it, and it may never poll again.
+        /// not busy, because no one waits for it, and it may never poll again.
         busy_since: Option<Instant>,
     },
     Ended,
@@ -244,14 +244,18 @@ impl<K: Object> Listener<K> {
         self.state.lock().handler == HandlerState::Active
     }
 
-    pub(super) fn is_removed(&self) -> bool {
-        self.state.lock().handler == HandlerState::Ended(HandlerEnded::Removed)
+    /// Whether the handler was removed and has returned from its last call. Until then the listener is kept,
+    /// so that a shutdown can name it as busy.
+    pub(super) fn is_sweepable(&self) -> bool {
+        let state = self.state.lock();
+        state.handler == HandlerState::Ended(HandlerEnded::Removed) && state.task.busy_since().is_none()
     }
 
     /// Whether a wait for all handlers still waits for this one. A disconnected handler counts: its owner
-    /// waits for a sync that will not come, and must learn why.
+    /// waits for a sync that never happens, and must learn why.
     pub(super) fn is_missing(&self) -> bool {
-        self.served == Served::ByTask && !self.is_removed() && !self.synced.is_set()
+        let is_removed = || self.state.lock().handler == HandlerState::Ended(HandlerEnded::Removed);
+        self.served == Served::ByTask && !self.synced.is_set() && !is_removed()
     }
 
     /// Marks the listener as served by the caller, until the guard is dropped.
@@ -357,8 +361,8 @@ pub(super) struct Serving<K>(Arc<Listener<K>>);
 
 impl<K> Drop for Serving<K> {
     fn drop(&mut self) {
-        // Also ends a call that the task was inside of: a task that is dropped there (its runtime ended) never
-        // returns from it, and a busy listener is never swept.
+        // Also clears `busy_since`: a task that is dropped inside a call (its runtime ended) never returns from
+        // it, and a busy listener is never swept.
         self.0.state.lock().task = Task::Ended;
         self.0.ended.set();
     }

@@ -1,4 +1,4 @@
-//! The owner's view of one handler: its state, its sync, its removal.
+//! The owner's view of one handler: its state, its sync and its removal.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -61,24 +61,24 @@ pub struct HandlerStatus {
     pub name: String,
     /// Whether it still receives events.
     pub state: HandlerState,
-    /// How many events wait for it.
+    /// The number of events that wait for it.
     pub depth: usize,
     /// Whether it lags so far that events are being folded.
     pub mode: BufferMode,
     /// Whether it has received the whole initial state.
     pub synced: bool,
-    /// How long it has been inside its present call. Always `None` for a stream: its reader decides when to
-    /// read on.
+    /// How long it has been inside its current call. Always `None` for a stream: its reader decides when to
+    /// continue.
     pub busy_for: Option<Duration>,
     /// How often it receives every object again; `None` if never.
     pub resync: Option<Duration>,
-    /// How many of its calls panicked.
+    /// The number of its calls that panicked.
     pub panics: u64,
     /// The message of the last panic.
     pub last_panic: Option<String>,
 }
 
-/// What a registration can do, whatever the kind.
+/// The operations of a registration, independent of the kind.
 pub(super) trait Control: Send + Sync {
     fn status(&self) -> HandlerStatus;
     fn synced(&self) -> &Latch;
@@ -104,7 +104,7 @@ impl Registration {
         }
     }
 
-    /// Its waits also end when the informer's token is cancelled before the informer was started.
+    /// Also ends its waits when the informer's token is cancelled before the informer was started.
     pub(crate) fn with_early_stop(mut self, early_stop: EarlyStop) -> Self {
         self.early_stop = early_stop;
         self
@@ -131,14 +131,14 @@ impl Registration {
         }
     }
 
-    /// The handler's state, depth, resync period and panics: what the informer's `status()` shows of it.
+    /// The handler's entry in the informer's `status()`: state, depth, resync period and panics.
     pub fn status(&self) -> HandlerStatus {
         self.control.status()
     }
 
-    /// Removes the handler. It takes effect at this call, awaited or not: no further event reaches the
-    /// handler. Awaited, it returns once the handler has returned from the call it may be in; from inside
-    /// that very call it returns at once.
+    /// Removes the handler. It takes effect at this call, awaited or not: the handler receives no further
+    /// event. Awaited, it returns when the handler has returned from the call it may be inside of; from
+    /// inside that call it returns at once.
     ///
     /// Removing twice, or after the informer stopped, does nothing.
     pub fn remove(&self) -> Removal {
@@ -195,8 +195,8 @@ impl EarlyStop {
         Self::new(CancellationToken::new(), || {})
     }
 
-    /// Stops the informer when its token is cancelled. Never returns: callers select it beside their own wait,
-    /// which the stop ends.
+    /// Stops the informer when its token is cancelled. Never returns: callers select between this and their
+    /// own wait, which the stop ends.
     pub(crate) async fn watch(self) -> Infallible {
         self.token.cancelled().await;
         (self.stop)();

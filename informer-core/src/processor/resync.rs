@@ -1,4 +1,5 @@
-//! When each handler receives every object again: upstream's two-level rule, without a clock of its own.
+//! When each handler receives every object again, by client-go's two-level rule. It has no timer of its
+//! own.
 
 use std::time::Duration;
 
@@ -9,23 +10,24 @@ use crate::handler::HandlerResync;
 /// The shortest period.
 const MINIMUM: Duration = Duration::from_secs(1);
 
-/// More than this is as good as never, and keeps the arithmetic of instants safe.
+/// The longest period. Longer ones are practically never, and would overflow the arithmetic of instants.
 const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The check period of an informer, which bounds the resync periods of its handlers.
 ///
-/// The informer looks every `check_period` whether some handler's own period has passed. Before it starts, a
-/// handler that asks for less lowers the check period; afterwards the handler is raised to it. Without a
-/// check period there are no resyncs at all.
+/// Every `check_period` the informer checks whether a handler's own period has passed. Before the informer
+/// starts, a handler that requests a shorter period lowers the check period; afterwards the handler's
+/// period is raised to it. Without a check period there are no resyncs.
 #[derive(Debug)]
 pub(super) struct ResyncPlan {
-    /// What a handler gets that asks for nothing else: the informer's own period, whatever others ask for.
+    /// The informer's own period, for handlers that request none. Requests of other handlers do not change
+    /// it.
     default_period: Option<Duration>,
     check_period: Option<Duration>,
     frozen: bool,
 }
 
-/// One handler's share of the plan, kept with the handler. The default is a handler that is never resynced.
+/// The resync schedule of one handler. The default is never.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     requested: Option<Duration>,
@@ -90,8 +92,8 @@ impl Schedule {
         Some(self.cycle.as_ref()?.period)
     }
 
-    /// Whether the period has passed. If so, the next one starts now, and not when this one ended: a process
-    /// that was suspended for a day gets one resync, not one for each period it slept through.
+    /// Whether the period has passed. If so, the next one starts now and not when this one ended: a process
+    /// that was suspended for a day gets one resync, not one for each period of that day.
     pub(super) fn take_due(&mut self, now: Instant) -> bool {
         match &mut self.cycle {
             Some(cycle) if now >= cycle.next => {
@@ -102,7 +104,7 @@ impl Schedule {
         }
     }
 
-    /// Begins a period, no shorter than the check period.
+    /// Starts a period, no shorter than the check period.
     pub(super) fn restart(&mut self, check_period: Option<Duration>, now: Instant) {
         self.cycle = self.requested.zip(check_period).map(|(requested, check)| {
             let period = requested.max(check);
@@ -171,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Adds handlers in order, some before and some after the start, and compares what everyone ends up with.
+    /// Adds handlers in order, some before and some after the start, and compares the resulting periods.
     fn check(
         informer: Option<Duration>,
         before: &[Option<Duration>],
@@ -195,7 +197,7 @@ mod tests {
 
     /// Upstream: TestResyncCheckPeriod.
     #[test]
-    fn the_check_period_sinks_to_the_smallest_request_before_the_start() {
+    fn the_check_period_is_the_shortest_request_before_the_start() {
         check(
             secs(43_200),
             &[None, secs(60), secs(3_600), secs(10)],
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_a_second_is_a_second() {
+    fn periods_below_one_second_are_raised_to_one_second() {
         check(
             Some(Duration::from_millis(10)),
             &[Some(Duration::from_millis(3))],
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_meant_as_never_is_a_year() {
+    fn periods_above_one_year_are_lowered_to_one_year() {
         let year = Some(MAXIMUM);
         check(
             Some(Duration::MAX),
@@ -240,9 +242,9 @@ mod tests {
         );
     }
 
-    /// Upstream: TestListenerResyncPeriods, the arithmetic of it.
+    /// Upstream: TestListenerResyncPeriods, its arithmetic.
     #[test]
-    fn each_handler_is_due_in_its_own_time() {
+    fn each_handler_is_due_after_its_own_period() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut handlers = PlanWithSchedules::new(secs(1));
@@ -258,13 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_suspend_is_followed_by_one_resync_and_not_by_a_burst() {
+    fn one_resync_follows_a_long_suspend() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut handlers = PlanWithSchedules::new(secs(10));
         handlers.add(secs(10), start);
         handlers.freeze(start);
-        assert_eq!(handlers.due(at(86_400)), [0], "once for the whole day");
+        assert_eq!(handlers.due(at(86_400)), [0], "one resync for the whole day");
         for second in 1..10 {
             assert_eq!(handlers.due(at(86_400 + second)), Vec::<usize>::new());
         }

@@ -1,4 +1,5 @@
-//! The task of one handler: takes events from its inbox and calls it, one after the other.
+//! The task of one handler: takes events from its listener and calls the handler, one event after the
+//! other.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +13,7 @@ use crate::mutant;
 use crate::object::Object;
 use crate::sync::{Offload, panic_text, simulation};
 
-/// Serves a handler that may block, until its inbox ends.
+/// Serves a handler that may block, until its listener ends.
 pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
     listener: Arc<Listener<K>>,
     mut handler: H,
@@ -38,7 +39,7 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
                 });
                 match drained.await {
                     Ok(back) => handler = back,
-                    // The runtime is shutting down: nothing of ours runs any more.
+                    // The runtime is shutting down, and the handler was dropped with its thread.
                     Err(_) => return,
                 }
             }
@@ -56,7 +57,7 @@ fn call<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, e
     listener.returned(outcome.err().map(|payload| panic_text(payload.as_ref())));
 }
 
-/// Serves an async handler until its inbox ends.
+/// Serves an async handler until its listener ends.
 pub(crate) async fn run_async<K: Object, H: AsyncEventHandler<K>>(
     listener: Arc<Listener<K>>,
     mut handler: H,
@@ -72,7 +73,7 @@ pub(crate) async fn run_async<K: Object, H: AsyncEventHandler<K>>(
     }
 }
 
-/// Drives one call to its end, and catches a panic in any poll.
+/// Polls one call to its end, and catches a panic in any poll. Returns the panic's message.
 async fn call_async<K: Object>(
     listener: &Listener<K>,
     handler: &mut impl AsyncEventHandler<K>,

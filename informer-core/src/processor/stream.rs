@@ -13,12 +13,12 @@ use super::registration::{EarlyStop, Registration};
 use crate::handler::Event;
 use crate::object::Object;
 
-/// The events a handler receives, as a stream for async code. Ends when the informer stops; dropping it
+/// The events of a handler, as a stream for async code. Ends when the informer stops; dropping it
 /// unregisters.
 ///
-/// Its buffer is a handler's: exact up to the limit, folded per object past it. Asking for the next event
-/// says that the last one is dealt with, which counts for the sync of its registration. A shutdown does not
-/// wait for its reader, and never names it as busy.
+/// It has the same buffer as a handler: exact up to the limit, folded per object past it. Polling for the
+/// next event acknowledges the last one, which counts for the sync of its registration. A shutdown does not
+/// wait for the reader, and never reports it as busy.
 pub struct EventStream<K: Object> {
     listener: Arc<Listener<K>>,
     _serving: Serving<K>,
@@ -46,7 +46,7 @@ impl<K: Object> EventStream<K> {
         self
     }
 
-    /// The stream's registration: whether it has yielded the initial state, how many events wait.
+    /// The stream's registration: whether it has yielded the initial state, and how many events wait.
     pub fn registration(&self) -> &Registration {
         &self.registration
     }
@@ -60,13 +60,13 @@ impl<K: Object> Stream for EventStream<K> {
             if let Some(event) = self.listener.take() {
                 return Poll::Ready(Some(event));
             }
-            // May end the listener, so it comes before the look at its state.
+            // May end the listener, so it comes before the check of its state.
             let Poll::Pending = self.early_stop.as_mut().poll(cx);
             if !self.listener.is_active() {
                 return Poll::Ready(None);
             }
-            // A take that found only a mark leaves an empty inbox; one that raced with a push finds it ready
-            // again.
+            // A take that found only a mark leaves an empty buffer. One that raced with a push finds it
+            // ready again.
             std::task::ready!(self.listener.poll_ready(cx));
         }
     }
