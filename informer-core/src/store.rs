@@ -1,9 +1,9 @@
-//! The cache itself: one writer, any number of readers that never wait, and every commit visible as a whole.
+//! The store: one writer, any number of readers that never wait, and atomic commits.
 //!
-//! An [`IndexerWriter`] publishes immutable [`Snapshot`]s; an [`Indexer`] reads the newest. Objects are kept in a
-//! copy-on-write tree ordered by namespace and name, so a commit copies only what it changes and a snapshot may be
-//! held for as long as one likes. Secondary indexes ([`Index`]) hold the objects themselves and belong to the same
-//! snapshot.
+//! An [`IndexerWriter`] publishes immutable [`Snapshot`]s; an [`Indexer`] reads the newest one. Objects are
+//! kept in a copy-on-write tree ordered by namespace and name, so a commit copies only what it changes, and
+//! a snapshot may be held for any time. Secondary indexes ([`Index`]) hold the objects themselves and
+//! belong to the same snapshot.
 
 mod commit;
 mod freshness;
@@ -12,10 +12,10 @@ mod indexer;
 mod key_ref;
 mod replace;
 mod select;
-mod slot;
 mod snapshot;
 mod stale;
 mod state;
+mod stored_object;
 mod tree;
 mod ttl;
 mod versions;
@@ -31,14 +31,14 @@ pub use self::indexer::Indexer;
 pub use self::key_ref::KeyRef;
 pub use self::replace::{Missing, Outcome, Replaced, Replacement};
 pub use self::select::Selected;
-pub use self::slot::{ObjectRef, Slot};
 pub use self::snapshot::{Entries, Snapshot};
 pub use self::stale::Stale;
+pub use self::stored_object::{ObjectRef, StoredObject};
 pub use self::ttl::{Clock, SystemClock, TtlStore};
 pub use self::versions::{Progress, VersionChange, Versions};
 pub use self::writer::{IndexerWriter, Retired};
 
-/// A new, empty store: its only writer, and a reader.
+/// Creates an empty store. Returns its only writer, and a reader.
 pub fn new<K: Send + Sync + 'static>() -> (IndexerWriter<K>, Indexer<K>) {
     let writer = IndexerWriter::new();
     let indexer = writer.indexer();

@@ -5,72 +5,73 @@ use std::sync::Arc;
 
 use super::index::AnyIndex;
 use super::key_ref::KeyRef;
-use super::slot::Slot;
 use super::snapshot::Snapshot;
-use super::state::{Objects, Shared, State};
+use super::state::{Objects, StoreShared, StoreState};
+use super::stored_object::StoredObject;
 use super::versions::{VersionChange, Versions};
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
-/// Changes on their way into the store.
+/// Changes that are not yet visible.
 ///
-/// Its own reads see its own changes; everybody else sees all of them, or none, from the moment
-/// [`publish`](Self::publish) is called: objects, indexes, versions and stale keys. Dropped, it changes nothing.
-/// Index functions run while objects are put in, with no lock held.
+/// Its own reads see its changes. All other readers see none of them until [`publish`](Self::publish), and
+/// then all of them: objects, indexes, versions and stale keys. Dropping it without publishing changes
+/// nothing. Index functions run while objects are inserted, with no lock held.
 #[must_use = "a commit that is not published changes nothing"]
 pub struct Commit<'w, K> {
-    shared: &'w Shared<K>,
-    base: Arc<State<K>>,
-    pub(super) state: State<K>,
+    shared: &'w StoreShared<K>,
+    base: Arc<StoreState<K>>,
+    pub(super) state: StoreState<K>,
 }
 
 impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
-    pub(super) fn new(shared: &'w Shared<K>) -> Self {
+    pub(super) fn new(shared: &'w StoreShared<K>) -> Self {
+        // No other writer exists, so only indexes can be added until this commit is published.
         let base = shared.peek();
         Self {
             shared,
-            state: State::clone(&base),
+            state: StoreState::clone(&base),
             base,
         }
     }
 
-    /// The object under a key, with the changes of this commit.
+    /// The object under a key, including the changes of this commit.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.state.objects.get(key.into()).map(Slot::get)
+        self.state.objects.get(key.into()).map(StoredObject::get)
     }
 
-    /// Whether there is an object under a key, with the changes of this commit.
+    /// Whether an object exists under a key, including the changes of this commit.
     pub fn contains(&self, key: &ObjectKey) -> bool {
         self.state.objects.get(key.into()).is_some()
     }
 
-    /// The number of objects, with the changes of this commit.
+    /// The number of objects, including the changes of this commit.
     pub fn len(&self) -> usize {
         self.state.objects.len()
     }
 
-    /// Whether there are no objects, with the changes of this commit.
+    /// Whether there are no objects, including the changes of this commit.
     pub fn is_empty(&self) -> bool {
         self.state.objects.is_empty()
     }
 
-    /// The version of every scope, with the changes of this commit.
+    /// The version of every scope, including the changes of this commit.
     pub fn versions(&self) -> &Versions {
         &self.state.versions
     }
 
-    /// Puts in an object and returns the one it replaces. Its key is no longer stale.
+    /// Inserts an object and returns the one it replaces. Its key is no longer stale.
     pub fn upsert(&mut self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
         self.state.stale.clear(&key);
-        let (key, slot) = (KeyRef::from(&key), Slot::new(object));
-        let old = self.state.objects.insert(key, slot.clone());
+        let (key, stored) = (KeyRef::from(&key), StoredObject::new(object));
+        let old = self.state.objects.insert(key, stored.clone());
         self.state.changes += 1;
-        self.update_indexes(key, old.as_ref(), Some(&slot));
-        old.map(Slot::into_object)
+        self.update_indexes(key, old.as_ref(), Some(&stored));
+        old.map(StoredObject::into_object)
     }
 
-    /// Takes out an object and returns it. Its key is no longer stale, whether there was an object or not.
+    /// Removes an object and returns it. Its key is no longer stale, even if no object was stored.
     pub fn remove(&mut self, key: &ObjectKey) -> Option<Arc<K>> {
         self.state.stale.clear(key);
         let key = KeyRef::from(key);
@@ -80,42 +81,45 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         Some(old.into_object())
     }
 
-    /// Makes a scope known before its first list, so that a wait for a version waits for this scope too.
+    /// Adds a scope before its first list, so that a wait for a version waits for this scope too.
     pub fn announce_scope(&mut self, scope: &Scope) {
         self.state.versions.announce(scope);
     }
 
-    /// Moves the version of a scope forward. An older version is refused; one that cannot be ordered against the
-    /// present one is taken. Putting in objects does not move the version: only the caller knows whether they
-    /// come in the order of the server's history.
+    /// Moves the version of a scope forward. An older version is refused; one that cannot be ordered
+    /// against the current one is accepted. Inserting objects does not move the version: only the caller
+    /// knows whether they arrive in the order of the server's history.
     pub fn set_version(&mut self, scope: &Scope, version: ResourceVersion) -> VersionChange {
         self.state.versions.advance(scope, version)
     }
 
-    /// Sets the version of a scope even if it is older: the server went back in time (an etcd restore).
+    /// Sets the version of a scope even if it is older, because the server was rewound (an etcd restore).
     pub fn rewind_version(&mut self, scope: &Scope, version: ResourceVersion) {
         self.state.versions.rewind(scope, version);
     }
 
-    /// Notes that the newest state under a key could not be decoded. What the store holds under the key, if
-    /// anything, stays.
+    /// Records that the newest state under a key could not be used. The stored object, if any, stays.
     pub fn mark_stale(&mut self, key: &ObjectKey, reason: impl Into<Arc<str>>) {
         self.state.stale.mark(key, reason.into());
     }
 
-    /// Makes all of it visible at once, and returns the snapshot that shows it.
+    /// Makes all changes visible at once, and returns the new snapshot.
     pub fn publish(mut self) -> Snapshot<K> {
         loop {
+            // Held from the check to the publication: an index added in between would be lost.
             let mut publishing = self.shared.publishing();
             let added = self.shared.peek().indexes[self.state.indexes.len()..].to_vec();
             if added.is_empty() {
                 let state = Arc::new(self.state);
                 let unheld = self.shared.publish(&mut publishing, state.clone());
                 drop(publishing);
+                // May free many objects, so it comes after the lock.
                 drop(unheld);
                 return Snapshot(state);
             }
-            // Indexes that were added since this commit began lack its changes. Their functions are not for the lock.
+            // An index that was added after this commit began was built from the state before it, so it
+            // lacks these changes. Its function is user code and may be slow: it runs without the lock, and
+            // then the check is repeated, because another index may have been added in the meantime.
             drop(publishing);
             for mut index in added {
                 owned(&mut index).catch_up(&self.base.objects, &self.state.objects);
@@ -124,14 +128,20 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         }
     }
 
-    fn update_indexes(&mut self, key: KeyRef<'_>, old: Option<&Slot<K>>, new: Option<&Slot<K>>) {
+    fn update_indexes(
+        &mut self,
+        key: KeyRef<'_>,
+        old: Option<&StoredObject<K>>,
+        new: Option<&StoredObject<K>>,
+    ) {
         for index in &mut self.state.indexes {
             owned(index).apply(key, old, new);
         }
     }
 
-    /// Puts in a new set of objects as a whole.
+    /// Replaces all objects, and rebuilds every index.
     pub(super) fn set_objects(&mut self, objects: Objects<K>) {
+        // An upper bound: how many of the objects are the same in both is not known here.
         self.state.changes += self.state.objects.len().max(objects.len()) as u64;
         self.state.objects = objects;
         for index in &mut self.state.indexes {
@@ -140,12 +150,13 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     }
 }
 
-/// The index to change: itself if only this commit holds it, else a copy put in its place.
+/// The index to change: `index` itself if only this commit holds it, otherwise a copy in its place. The
+/// first change of a commit copies, because published snapshots hold the original; later changes do not.
 fn owned<K: 'static>(index: &mut Arc<dyn AnyIndex<K>>) -> &mut dyn AnyIndex<K> {
     if Arc::get_mut(index).is_none() {
         *index = index.fork();
     }
-    Arc::get_mut(index).expect("a fork has one holder")
+    Arc::get_mut(index).expect("a fork has one reference")
 }
 
 impl<K: Send + Sync + 'static> fmt::Debug for Commit<'_, K> {

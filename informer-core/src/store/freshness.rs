@@ -1,37 +1,37 @@
-//! Whether what a reader sees is filling up, current, or the last state; reads that come too early, too late,
-//! or in the wrong place are logged once.
+//! Whether a reader sees an incomplete, a current or a final state. Reads that come too early, too late, or
+//! in a namespace that is not covered are logged once.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use super::versions::Versions;
 
-/// How fresh the answers of a store are.
+/// How fresh the contents of a store are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Freshness {
-    /// No informer fills this store; what is in it was put there by hand.
+    /// No informer fills this store; its contents were inserted by hand.
     Unattended,
-    /// The informer was not started: the store is empty, and nothing fills it.
+    /// The informer was not started: the store is empty.
     NotStarted,
-    /// The first list is not complete: answers show what has arrived.
+    /// The first list is not complete: reads return the objects received so far.
     Filling,
-    /// An informer keeps the store current.
+    /// The informer keeps the store current.
     Kept,
-    /// The informer has stopped: answers show the last state it had.
+    /// The informer has stopped: reads return its last state.
     Final,
 }
 
-/// The freshness of one store, and which warnings were logged.
+/// The freshness of one store, and the warnings that were logged.
 #[derive(Debug, Default)]
 pub(super) struct FreshnessCell {
-    /// The resource the informer fills the store with; set once, by the informer.
+    /// The resource of the informer that fills the store; set once.
     resource: OnceLock<String>,
     state: AtomicU8,
-    told_not_started: AtomicBool,
-    told_filling: AtomicBool,
-    told_final: AtomicBool,
-    told_elsewhere: AtomicBool,
+    warned_not_started: AtomicBool,
+    warned_filling: AtomicBool,
+    warned_final: AtomicBool,
+    warned_not_covered: AtomicBool,
 }
 
 const UNATTENDED: u8 = 0;
@@ -51,47 +51,47 @@ impl FreshnessCell {
         }
     }
 
-    /// An informer will fill the store once it is started.
+    /// Records that an informer will fill the store once it is started.
     pub(super) fn attend(&self, resource: &str) {
-        // An informer attends its store once; were there a second, the first name would do as well.
+        // An informer attends its store once. A second call keeps the first name.
         let _ = self.resource.set(resource.to_owned());
         self.state.store(NOT_STARTED, Ordering::Release);
     }
 
-    /// The informer was started and begins to fill the store.
+    /// Records that the informer was started.
     pub(super) fn start(&self) {
-        // A list that is complete already, or an end, is not taken back.
+        // Does not undo a first list that is complete already, or an end.
         let _ = self
             .state
             .compare_exchange(NOT_STARTED, FILLING, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The resource an informer fills the store with, if one does.
+    /// The resource of the informer that fills the store, if any.
     pub(super) fn resource(&self) -> Option<&str> {
         self.resource.get().map(String::as_str)
     }
 
-    /// The first list is complete.
+    /// Records that the first list is complete.
     pub(super) fn filled(&self) {
         self.state.store(KEPT, Ordering::Release);
     }
 
-    /// No further writes will come.
+    /// Records that no further writes will come.
     pub(super) fn finish(&self) {
         if self.state.load(Ordering::Acquire) != UNATTENDED {
             self.state.store(FINAL, Ordering::Release);
         }
     }
 
-    /// A read happens. Costs one load for a store that is kept current.
+    /// Records a read, and warns if it is too early or too late. Costs one load if the store is current.
     pub(super) fn note_read(&self) {
-        let told = match self.state.load(Ordering::Acquire) {
-            NOT_STARTED => &self.told_not_started,
-            FILLING => &self.told_filling,
-            FINAL => &self.told_final,
+        let warned = match self.state.load(Ordering::Acquire) {
+            NOT_STARTED => &self.warned_not_started,
+            FILLING => &self.warned_filling,
+            FINAL => &self.warned_final,
             _ => return,
         };
-        if told.swap(true, Ordering::Relaxed) {
+        if warned.swap(true, Ordering::Relaxed) {
             return;
         }
         let resource = self.resource().unwrap_or_default();
@@ -99,20 +99,20 @@ impl FreshnessCell {
             Freshness::Final => {
                 tracing::warn!(
                     resource,
-                    "read from the cache of an informer that has stopped: the answer is its last state"
+                    "read from a stopped informer: the result is its last state"
                 );
             }
             Freshness::NotStarted => {
                 tracing::warn!(
                     resource,
-                    "read from the cache of an informer that was not started, so the answer is empty: \
-                     call `start`, and again after asking a factory for more informers"
+                    "read from an informer that was not started: the result is empty; call `start`, \
+                     and again after requesting more informers from a factory"
                 );
             }
             _ => {
                 tracing::warn!(
                     resource,
-                    "read from a cache before its first list was complete: wait for `synced` first"
+                    "read before the first list was complete: wait for `synced` first"
                 );
             }
         }
@@ -120,16 +120,20 @@ impl FreshnessCell {
 }
 
 impl FreshnessCell {
-    /// Somebody looked for something in a namespace and found nothing there: said once, if nothing ever can be.
+    /// Records that a read in a namespace found nothing, and warns once if the informer does not cover the
+    /// namespace.
     pub(super) fn note_miss(&self, versions: &Versions, namespace: &str) {
-        if self.told_elsewhere.load(Ordering::Relaxed) || namespace.is_empty() || versions.cover(namespace) {
+        if self.warned_not_covered.load(Ordering::Relaxed)
+            || namespace.is_empty()
+            || versions.cover(namespace)
+        {
             return;
         }
-        if !self.told_elsewhere.swap(true, Ordering::Relaxed) {
+        if !self.warned_not_covered.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 resource = self.resource().unwrap_or_default(),
                 namespace,
-                "read from a namespace that the informer does not cover: the answer is always empty"
+                "read in a namespace that the informer does not cover: the result is always empty"
             );
         }
     }
@@ -140,29 +144,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_nobody_attends_is_never_final() {
+    fn a_store_without_an_informer_is_never_final() {
         let cell = FreshnessCell::default();
         cell.finish();
         assert_eq!(cell.get(), Freshness::Unattended);
     }
 
     #[test]
-    fn an_attended_store_fills_is_kept_and_ends() {
+    fn freshness_follows_the_lifetime_of_the_informer() {
         let cell = FreshnessCell::default();
         cell.attend("pods");
         assert_eq!(cell.get(), Freshness::NotStarted);
         cell.note_read();
-        assert!(cell.told_not_started.load(Ordering::Relaxed));
-        assert!(!cell.told_filling.load(Ordering::Relaxed));
+        assert!(cell.warned_not_started.load(Ordering::Relaxed));
+        assert!(!cell.warned_filling.load(Ordering::Relaxed));
         cell.start();
         assert_eq!(cell.get(), Freshness::Filling);
         cell.note_read();
-        assert!(cell.told_filling.load(Ordering::Relaxed));
+        assert!(cell.warned_filling.load(Ordering::Relaxed));
         cell.filled();
         cell.start();
         assert_eq!(cell.get(), Freshness::Kept);
         cell.note_read();
-        assert!(!cell.told_final.load(Ordering::Relaxed));
+        assert!(!cell.warned_final.load(Ordering::Relaxed));
         cell.finish();
         cell.start();
         assert_eq!(cell.get(), Freshness::Final);

@@ -1,4 +1,4 @@
-//! Secondary indexes: what a user defines, and the handle to read one.
+//! Secondary indexes: their definition, and the handle to read one.
 
 mod data;
 mod function;
@@ -12,20 +12,20 @@ use std::sync::Arc;
 pub(super) use self::data::{AnyIndex, IndexData};
 pub(super) use self::function::{IndexFunction, IndexSource, inside_index_function};
 pub use self::view::IndexView;
-use super::state::{Shared, State};
+use super::state::{StoreShared, StoreState};
 use crate::key::ObjectKey;
 
-/// What an index can be keyed by: every ordered type that can be cloned and shared between threads.
+/// The type of an index's values: any ordered type that can be cloned and shared between threads.
 pub trait IndexValue: Ord + Clone + Send + Sync + 'static {}
 
 impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 
-/// An index as a value, so that several parts of a program can share one.
+/// An index definition as a value, so that several parts of a program can share one index.
 ///
-/// A definition is identified by its name and by the place in the source where it is made: its copies are one
-/// definition, also where it is a `const`, and two definitions of one name are refused
-/// ([`IndexError::NameTaken`]), also if their functions are alike. A generic function or a macro that makes
-/// several definitions in one place must give them different names.
+/// A definition is identified by its name and the source location of its creation. Copies are the same
+/// definition, also of a `const`. Two definitions with one name are refused ([`IndexError::NameTaken`]),
+/// even if their functions are equal. A generic function or macro that creates several definitions in one
+/// place must give them different names.
 ///
 /// The function must be pure: it is called again for an object that changes or is deleted.
 ///
@@ -34,7 +34,9 @@ impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 /// use k8s_openapi::api::core::v1::Pod;
 ///
 /// static BY_NODE: IndexDefinition<Pod, String> =
-///     IndexDefinition::new("node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
+///     IndexDefinition::new("node", |pod| {
+///         pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect()
+///     });
 ///
 /// let (_writer, indexer) = store::new::<Pod>();
 /// let by_node = indexer.index(&BY_NODE)?;
@@ -45,13 +47,13 @@ impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 pub struct IndexDefinition<K, V> {
     pub(super) name: &'static str,
     pub(super) values: fn(&K) -> Vec<V>,
-    /// What tells it from others of its name. An address would not do: those of functions and promoted
-    /// constants are not unique.
+    /// Distinguishes it from others with its name. Addresses of functions and promoted constants would not:
+    /// they are not unique.
     pub(super) made_at: &'static Location<'static>,
 }
 
 impl<K, V> IndexDefinition<K, V> {
-    /// An index by this name over the values the function gives for an object.
+    /// Creates a definition with this name, over the values the function returns for an object.
     #[track_caller]
     pub const fn new(name: &'static str, values: fn(&K) -> Vec<V>) -> Self {
         Self {
@@ -83,29 +85,29 @@ impl<K, V> fmt::Debug for IndexDefinition<K, V> {
     }
 }
 
-/// What an index is called, and by that what made it. The names of labels never clash with others.
+/// The name of an index, with its kind. Names of label indexes never clash with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store) enum IndexName {
     /// Added with a closure.
     Closure(Arc<str>),
-    /// Added from an [`IndexDefinition`], which was made at this place.
+    /// Added from an [`IndexDefinition`] that was created at this location.
     Definition(Arc<str>, &'static Location<'static>),
     /// The values of one label.
     Label(Arc<str>),
 }
 
 impl IndexName {
-    /// Whether this is the index of that label.
+    /// Whether this is the index of the given label.
     pub(super) fn is_label(&self, label: &str) -> bool {
         matches!(self, Self::Label(own) if **own == *label)
     }
 
-    /// Whether commits run a function of the user's for it.
+    /// Whether commits run a user's function for it.
     pub(super) fn is_user_code(&self) -> bool {
         !matches!(self, Self::Label(_))
     }
 
-    /// Whether the two cannot stand side by side.
+    /// Whether the two cannot exist in one store.
     pub(super) fn clashes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Label(this), Self::Label(that)) => this == that,
@@ -141,29 +143,28 @@ pub enum IndexError {
 
 crate::__debug_is_the_message!(IndexError);
 
-/// How an index fares.
+/// The status of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexStatus {
     /// The name of the index; `label app` for an index of the label `app`.
     pub name: String,
-    /// How many distinct values it has.
+    /// The number of distinct values.
     pub values: usize,
-    /// How many objects it has no values for because its function failed for them.
+    /// The number of objects that are missing from the index because its function failed for them.
     pub failing: usize,
-    /// How often its function has failed or panicked so far.
+    /// How often its function has failed or panicked.
     pub failures: u64,
-    /// The object it last failed for.
+    /// The object of the last failure.
     pub last_key: Option<ObjectKey>,
-    /// What it said then. It comes from the function and may quote the object.
+    /// The message of the last failure. It comes from the function and may quote the object.
     pub last_message: Option<String>,
 }
 
-/// A handle to one index, typed by what it is keyed by; cheap to clone.
+/// A handle to one index, typed by its values; cheap to clone.
 ///
-/// Each call answers from the newest snapshot. To ask several questions of one moment, take
-/// [`current`](Self::current), or [`Snapshot::index`](super::Snapshot::index). Objects come ordered by namespace,
-/// then name.
+/// Each call reads the newest snapshot. For several reads of one state, use [`current`](Self::current) or
+/// [`Snapshot::index`](super::Snapshot::index). Objects are ordered by namespace, then name.
 ///
 /// ```
 /// use informer_core::store;
@@ -175,12 +176,12 @@ pub struct IndexStatus {
 /// # Ok::<(), store::IndexError>(())
 /// ```
 pub struct Index<K, V> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<StoreShared<K>>,
     source: Arc<IndexSource<K, V>>,
 }
 
 impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
-    pub(super) fn new(shared: Arc<Shared<K>>, source: Arc<IndexSource<K, V>>) -> Self {
+    pub(super) fn new(shared: Arc<StoreShared<K>>, source: Arc<IndexSource<K, V>>) -> Self {
         Self { shared, source }
     }
 
@@ -205,7 +206,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
         self.read(|data| data.keys(value))
     }
 
-    /// The values that at least one object has, in order, each once.
+    /// The distinct values that at least one object has, in order.
     pub fn values(&self) -> Vec<V> {
         self.read(IndexData::distinct)
     }
@@ -223,12 +224,12 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
         self.read(IndexData::is_empty)
     }
 
-    /// The index as it is now, to ask several questions of one moment.
+    /// The index in the newest snapshot, for several reads of one state.
     pub fn current(&self) -> IndexView<K, V> {
         self.at(Arc::clone(&self.shared.read()))
     }
 
-    pub(super) fn at(&self, state: Arc<State<K>>) -> IndexView<K, V> {
+    pub(super) fn at(&self, state: Arc<StoreState<K>>) -> IndexView<K, V> {
         match self.position(&state) {
             Some(at) => IndexView::stored(state, at),
             None => IndexView::built(IndexData::build(&self.source, &state.objects)),
@@ -241,10 +242,14 @@ impl<K: Send + Sync + 'static, V: IndexValue> Index<K, V> {
             .indexes
             .iter()
             .find_map(|index| IndexData::of(&**index, &self.source));
-        read(data.expect("a handle is given out after its index is in the store, and none is ever taken out"))
+        read(
+            data.expect(
+                "a handle is returned after its index is in the store, and indexes are never removed",
+            ),
+        )
     }
 
-    fn position(&self, state: &State<K>) -> Option<usize> {
+    fn position(&self, state: &StoreState<K>) -> Option<usize> {
         state
             .indexes
             .iter()

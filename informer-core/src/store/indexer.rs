@@ -9,21 +9,21 @@ use super::index::{
     AnyIndex, Index, IndexData, IndexDefinition, IndexError, IndexFunction, IndexName, IndexSource,
     IndexStatus, IndexValue, inside_index_function,
 };
-use super::slot::Slot;
 use super::snapshot::Snapshot;
-use super::state::{Shared, State};
+use super::state::{StoreShared, StoreState};
+use super::stored_object::StoredObject;
 use super::versions::Versions;
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 
-/// The cache of one kind, to read from; cheap to clone and to share between threads.
+/// The read side of the store of one kind; cheap to clone and to share between threads.
 ///
-/// Reads never wait: not for the writer, not for one another, and not for an index that is being added. Each call
-/// answers from the newest published commit; to ask several questions of one moment take a
-/// [`snapshot`](Self::snapshot). An indexer outlives its writer and then goes on answering from the last commit.
+/// Reads never wait: not for the writer, not for one another, and not for an index that is being added.
+/// Each call reads the newest published commit; for several reads of one state take a
+/// [`snapshot`](Self::snapshot). An indexer outlives its writer and then returns the last state.
 ///
-/// A read in a namespace that the informer of the store does not cover finds nothing, as it never can; the log says so once.
+/// Reads in a namespace that the informer does not cover return nothing; the first one logs a warning.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,38 +34,38 @@ use crate::resource_version::ResourceVersion;
 /// let key = ObjectKey::namespaced("web", "settings");
 /// let mut commit = writer.begin();
 /// commit.upsert(key.clone(), Arc::new(ConfigMap::default()));
-/// assert!(indexer.get(&key).is_none(), "nothing is visible before it is published");
+/// assert!(indexer.get(&key).is_none(), "a commit is not visible before it is published");
 /// commit.publish();
 /// assert!(indexer.get(&key).is_some());
 /// assert_eq!(indexer.list_namespace("web").len(), 1);
 /// ```
 pub struct Indexer<K> {
-    pub(super) shared: Arc<Shared<K>>,
+    pub(super) shared: Arc<StoreShared<K>>,
 }
 
 impl<K: Send + Sync + 'static> Indexer<K> {
-    /// The newest commit, whole and unchanging.
+    /// Returns the newest commit as an immutable snapshot.
     pub fn snapshot(&self) -> Snapshot<K> {
         Snapshot(Arc::clone(&self.shared.read()))
     }
 
-    /// The newest commit, for the informer itself: not counted as a read that comes too early or too late.
+    /// The newest commit, for the informer itself: does not log early or late reads.
     pub(crate) fn peek(&self) -> Snapshot<K> {
         Snapshot(self.shared.peek())
     }
 
-    /// Whether the store is filling up, kept current, or left behind by an informer that stopped. Reads that
-    /// come too early or too late are answered all the same, and logged once.
+    /// Whether the store is incomplete, current, or the last state of a stopped informer. Early and late
+    /// reads are answered, and logged once.
     pub fn freshness(&self) -> Freshness {
         self.shared.freshness.get()
     }
 
-    /// The informer of this store was started.
+    /// Records that the informer of this store was started.
     pub(crate) fn start_filling(&self) {
         self.shared.freshness.start();
     }
 
-    /// The resource an informer fills the store with, such as `pods`; `None` if no informer does.
+    /// The resource of the informer that fills the store, such as `pods`; `None` without an informer.
     pub fn resource(&self) -> Option<&str> {
         self.shared.freshness.resource()
     }
@@ -77,17 +77,17 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         if found.is_none() {
             self.shared.note_miss(&state, key.namespace());
         }
-        found.map(Slot::get)
+        found.map(StoredObject::get)
     }
 
-    /// Whether there is an object under a key.
+    /// Whether an object exists under a key.
     pub fn contains(&self, key: &ObjectKey) -> bool {
         let state = self.shared.read();
-        let is_there = state.objects.get(key.into()).is_some();
-        if !is_there {
+        let exists = state.objects.get(key.into()).is_some();
+        if !exists {
             self.shared.note_miss(&state, key.namespace());
         }
-        is_there
+        exists
     }
 
     /// All objects, ordered by namespace, then name.
@@ -95,7 +95,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         self.snapshot().list()
     }
 
-    /// The objects of one namespace, ordered by name. The empty namespace is that of cluster-scoped objects.
+    /// The objects of one namespace, ordered by name. Cluster-scoped objects are in the empty namespace.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
         let snapshot = self.snapshot();
         let objects = snapshot.list_namespace(namespace);
@@ -105,7 +105,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         objects
     }
 
-    /// The number of objects in one namespace. Costs a walk over them.
+    /// The number of objects in one namespace. Iterates over them.
     pub fn len_namespace(&self, namespace: &str) -> usize {
         let snapshot = self.snapshot();
         let len = snapshot.namespace(namespace).count();
@@ -125,7 +125,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         is_empty
     }
 
-    /// Says once in the log if what was not found can never be there.
+    /// Logs a warning once if the informer does not cover the namespace.
     pub(super) fn note_miss(&self, snapshot: &Snapshot<K>, namespace: Option<&str>) {
         self.shared.note_miss(&snapshot.0, namespace);
     }
@@ -145,7 +145,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         self.len() == 0
     }
 
-    /// The version of the only scope; with several scopes the version they all have, if it is the same.
+    /// The version of the only scope. With several scopes, their version if it is the same in all.
     pub fn resource_version(&self) -> Option<ResourceVersion> {
         self.shared.peek().versions.common().cloned()
     }
@@ -155,19 +155,19 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         self.shared.peek().versions.clone()
     }
 
-    /// Adds an index over the values `values` gives for an object: none, one or several.
+    /// Adds an index over the values that `values` returns for an object: none, one or several.
     ///
-    /// May be called at any time, also while the writer commits. The index is complete when this returns, and
-    /// stays exact. `values` runs here, on the caller's thread, for every object that is in the store
-    /// already, and later off the async workers for each change. It must be pure: it is called again for an
-    /// object that changes or is deleted. If it panics for an object, that object has no values in this
-    /// index, nothing else is hurt, and [`index_status`](Self::index_status) says so. It runs without a lock
-    /// that a reader could want, and may read this indexer (one that it owns a clone of then lives as long as
-    /// the program); it may not add an index.
+    /// May be called at any time, also while the writer commits. The index is complete when this returns,
+    /// and stays exact. `values` runs on the caller's thread for every object already in the store, and
+    /// later off the async workers for each change. It must be pure: it is called again for an object that
+    /// changes or is deleted. If it panics for an object, that object has no values in this index, nothing
+    /// else is affected, and [`index_status`](Self::index_status) reports it. It runs without any lock that
+    /// readers need, and may read this indexer (an indexer that it owns a clone of is never freed); it may
+    /// not add an index.
     ///
     /// # Errors
-    /// [`IndexError::NameTaken`] if there is an index of this name, [`IndexError::Nested`] if called from inside
-    /// an index function.
+    /// [`IndexError::NameTaken`] if an index of this name exists, [`IndexError::Nested`] if called from
+    /// inside an index function.
     pub fn add_index<V, I, F>(&self, name: &str, values: F) -> Result<Index<K, V>, IndexError>
     where
         V: IndexValue,
@@ -178,11 +178,11 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         self.add(IndexName::Closure(name.into()), function)
     }
 
-    /// Like [`add_index`](Self::add_index) with a function that can fail. A failure counts as a panic does: the
-    /// object has no values in this index, and [`index_status`](Self::index_status) says so.
+    /// Like [`add_index`](Self::add_index), with a function that can fail. A failure is handled like a
+    /// panic: the object has no values in this index, and [`index_status`](Self::index_status) reports it.
     ///
     /// # Errors
-    /// As [`add_index`](Self::add_index).
+    /// The same as of [`add_index`](Self::add_index).
     pub fn try_add_index<V, I, E, F>(&self, name: &str, values: F) -> Result<Index<K, V>, IndexError>
     where
         V: IndexValue,
@@ -197,8 +197,8 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         self.add(IndexName::Closure(name.into()), function)
     }
 
-    /// The index of a definition, added if it does not exist yet: then the function runs here, on the
-    /// caller's thread, for every object that is in the store already.
+    /// Returns the index of a definition, and adds it if it does not exist: then the function runs on the
+    /// caller's thread for every object already in the store.
     ///
     /// # Errors
     /// [`IndexError::NameTaken`] if the index of this name was added by a closure or by another definition,
@@ -214,7 +214,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         )
     }
 
-    /// The index of a label, if there is one ([`add_label_index`](Self::add_label_index)).
+    /// The index of a label, if it exists ([`add_label_index`](Self::add_label_index)).
     pub fn label_index(&self, label: &str) -> Option<Index<K, String>> {
         match existing(&self.shared.peek(), &IndexName::Label(label.into())) {
             Existing::Usable(source) => Some(Index::new(self.shared.clone(), source)),
@@ -222,7 +222,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         }
     }
 
-    /// How each index fares, in the order they were added.
+    /// The status of each index, in the order they were added.
     pub fn index_status(&self) -> Vec<IndexStatus> {
         self.shared
             .peek()
@@ -232,7 +232,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
             .collect()
     }
 
-    /// Builds the index beside the store and appends it to the newest state when the two are at one version.
+    /// Builds the index from a snapshot, and appends it to the newest state when it has caught up with it.
     fn add<V: IndexValue>(
         &self,
         name: IndexName,
@@ -249,9 +249,9 @@ impl<K: Send + Sync + 'static> Indexer<K> {
             Existing::Clash => return Err(IndexError::NameTaken(name.to_string())),
         }
         if name.is_user_code() {
-            // Before anything is built: commits that begin from now on leave the async worker. Only one that
-            // is under way on it could still run the function, if the index were built and shown before that
-            // commit is.
+            // Before the index is built: commits that begin from now on run off the async workers. Only a
+            // commit that is already running on a worker could still call the function, and only if the
+            // index is published before that commit.
             self.shared.user_code.store(true, Ordering::Release);
         }
         let source = Arc::new(IndexSource::new(name, function));
@@ -269,7 +269,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
                 base = current.clone();
             }
             if current.objects.is_same(&base.objects) {
-                let mut state = State::clone(&current);
+                let mut state = StoreState::clone(&current);
                 state.indexes.push(Arc::new(data));
                 let unheld = self.shared.publish(&mut publishing, Arc::new(state));
                 drop(publishing);
@@ -284,13 +284,13 @@ impl<K: Send + Sync + 'static> Indexer<K> {
     }
 }
 
-/// How often an index that is being added runs after the writer before it holds the writer up for the last few
-/// changes.
+/// How often an index that is being added catches up without the lock, before it makes the writer wait for
+/// the last few changes.
 pub(super) const CATCH_UPS: usize = 4;
 
 impl<K: Object> Indexer<K> {
-    /// The index of the values of one label, added if it is not there yet. Listers with a selector on that label
-    /// find it by [`label_index`](Self::label_index).
+    /// Returns the index of the values of one label, and adds it if it does not exist. Listers with a
+    /// selector on that label use it.
     ///
     /// # Errors
     /// [`IndexError::Nested`] if called from inside an index function.
@@ -308,16 +308,19 @@ impl<K: Object> Indexer<K> {
     }
 }
 
-/// What stands in the way of adding an index of some name and type.
+/// Whether an index of some name and type can be added.
 enum Existing<K, V> {
     None,
-    /// The same index is there already.
+    /// The same index exists.
     Usable(Arc<IndexSource<K, V>>),
     /// Another index has the name.
     Clash,
 }
 
-fn existing<K: Send + Sync + 'static, V: IndexValue>(state: &State<K>, name: &IndexName) -> Existing<K, V> {
+fn existing<K: Send + Sync + 'static, V: IndexValue>(
+    state: &StoreState<K>,
+    name: &IndexName,
+) -> Existing<K, V> {
     let Some(index) = state.indexes.iter().find(|index| index.name().clashes(name)) else {
         return Existing::None;
     };

@@ -6,11 +6,11 @@ use crate::key::ObjectKey;
 
 /// The key of an object, borrowed from the snapshot that holds it.
 ///
-/// The store keeps keys packed, not as [`ObjectKey`]s; reading the parts in place costs no allocation, and
-/// [`to_key`](Self::to_key) makes an owned key where one is needed. Order is that of [`ObjectKey`].
+/// The store keeps keys packed, not as [`ObjectKey`]s. Reading the parts in place does not allocate;
+/// [`to_key`](Self::to_key) creates an owned key. It is ordered as [`ObjectKey`] is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyRef<'a> {
-    /// Empty for a cluster-scoped object; bytes compare as the text does.
+    /// Empty for a cluster-scoped object. Bytes have the same order as the text.
     pub(super) namespace: &'a [u8],
     pub(super) name: &'a [u8],
 }
@@ -34,7 +34,7 @@ impl<'a> KeyRef<'a> {
         }
     }
 
-    /// An owned key that shares the namespace string of `neighbour` if it is the same one.
+    /// An owned key that shares the namespace string of `neighbour` if it is equal.
     pub fn to_key_sharing(&self, neighbour: Option<&ObjectKey>) -> ObjectKey {
         match neighbour.and_then(ObjectKey::namespace_arc) {
             Some(namespace) if namespace.as_bytes() == self.namespace => {
@@ -44,7 +44,7 @@ impl<'a> KeyRef<'a> {
         }
     }
 
-    /// The smallest key a namespace can hold, and smaller than every real one: names are not empty.
+    /// A bound before every key of a namespace: names are not empty.
     pub(super) fn start_of(namespace: &'a str) -> Self {
         Self {
             namespace: namespace.as_bytes(),
@@ -52,7 +52,7 @@ impl<'a> KeyRef<'a> {
         }
     }
 
-    /// Behind every key of a namespace: no name starts with this byte, as no text does.
+    /// A bound after every key of a namespace: no UTF-8 text contains this byte.
     pub(super) fn end_of(namespace: &'a [u8]) -> Self {
         Self {
             namespace,

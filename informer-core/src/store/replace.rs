@@ -1,4 +1,4 @@
-//! Putting a whole list in the place of what a scope holds.
+//! Replaces the objects of a scope by a list.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use super::commit::Commit;
 use super::key_ref::KeyRef;
-use super::slot::Slot;
 use super::state::Objects;
+use super::stored_object::StoredObject;
 use super::tree::Tree;
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
-/// What becomes of the objects of a scope that a list lacks.
+/// What happens to the stored objects of a scope that are missing from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// They were deleted.
+    /// They are removed: the server deleted them.
     Remove,
-    /// They were deleted, except these: the list had them but they could not be decoded.
+    /// They are removed, except these: the list had them, but they could not be used.
     RemoveExcept(HashSet<ObjectKey>),
-    /// They stay: the list had an object that not even a key could be read of, so anything may be that object.
+    /// They stay: the list had an object whose key could not be read, and each of them may be that object.
     Keep,
-    /// They stay, except these: the list had another object under the same key, which could not be decoded.
+    /// They stay, except these: the list had another object under the same key, which could not be used.
     KeepExcept(HashSet<ObjectKey>),
 }
 
@@ -38,53 +38,54 @@ impl Missing {
     }
 }
 
-/// What a [`replace`](Commit::replace) did.
-#[must_use = "handlers want to hear of what was removed and changed"]
+/// The result of a [`replace`](Commit::replace).
+#[must_use = "handlers must receive the removed and changed objects"]
 pub struct Replacement<K> {
-    /// The objects that the list lacked and that are gone, ordered by key.
+    /// The removed objects that were missing from the list, ordered by key.
     pub removed: Vec<(ObjectKey, Arc<K>)>,
-    /// The objects of the list in its order. Of a key that came twice only the last is here.
+    /// The objects of the list, in its order. If a key occurred twice, only the last one.
     pub items: Vec<Replaced<K>>,
 }
 
-/// What became of one object of a list.
+/// The result for one object of a list.
 pub struct Replaced<K> {
     /// Its key.
     pub key: ObjectKey,
-    /// What the store had, and has now.
+    /// What the store had and has under the key.
     pub outcome: Outcome<K>,
 }
 
-/// What the store had before, and has now, under the key of a listed object.
+/// What the store had and has under the key of a listed object.
 pub enum Outcome<K> {
-    /// There was nothing.
+    /// The store had no object.
     Added {
         /// The listed object.
         current: Arc<K>,
     },
-    /// There was another version, or another object of the same name.
+    /// The store had another version, or another object with the same name.
     Updated {
-        /// What was there.
+        /// The object the store had.
         previous: Arc<K>,
         /// The listed object.
         current: Arc<K>,
     },
-    /// There was an object of the same UID and resource version: it stays and the listed copy is dropped.
+    /// The store had an object with the same UID and resource version: it stays, and the listed copy is
+    /// dropped.
     Unchanged {
-        /// The object that was there.
+        /// The object the store had.
         current: Arc<K>,
     },
 }
 
 impl<K> Outcome<K> {
-    /// What the store has now.
+    /// The object the store has now.
     pub fn current(&self) -> &Arc<K> {
         match self {
             Self::Added { current } | Self::Updated { current, .. } | Self::Unchanged { current } => current,
         }
     }
 
-    /// What the store had before; for an unchanged object the same as now.
+    /// The object the store had before; for an unchanged object, the same as now.
     pub fn previous(&self) -> Option<&Arc<K>> {
         match self {
             Self::Added { .. } => None,
@@ -100,12 +101,12 @@ impl<K> Outcome<K> {
 }
 
 impl<K: Object> Commit<'_, K> {
-    /// Puts a list in the place of what the scope holds.
+    /// Replaces the objects of a scope by a list.
     ///
-    /// Of a key that comes twice, the last wins. An object whose UID and resource version are those of the stored
-    /// one is not replaced, so that memory stays with one copy. Listed keys are no longer stale, nor are those that
-    /// `missing` removes or would remove: call [`mark_stale`](Self::mark_stale) afterwards for what the list had
-    /// and could not be decoded. The version is not moved: that is [`set_version`](Self::set_version)'s task.
+    /// If a key occurs twice, the last one wins. An object with the UID and resource version of the stored
+    /// one is not replaced, so that only one copy stays in memory. Listed keys are no longer stale, nor are
+    /// keys that `missing` removes: call [`mark_stale`](Self::mark_stale) afterwards for listed objects
+    /// that could not be used. The version is not moved: call [`set_version`](Self::set_version).
     pub fn replace(
         &mut self,
         scope: &Scope,
@@ -114,15 +115,21 @@ impl<K: Object> Commit<'_, K> {
     ) -> Replacement<K> {
         let old = self.state.objects.clone();
         let reached = self.state.versions.get(scope).cloned();
+        // Compared before anything changes: the state that a key has now is the old state that handlers
+        // receive.
         let items: Vec<Replaced<K>> = last_of_each_key(items)
             .into_iter()
             .map(|(key, object)| compare(&old, key, object, reached.as_ref()))
             .collect();
+        // In key order, like the tree, so that the steps below iterate over both at once, without a lookup per
+        // key. `items` keeps the order of the list, in which handlers receive the events.
         let mut listed: Vec<&Replaced<K>> = items.iter().collect();
         listed.sort_by(|this, that| this.key.cmp(&that.key));
 
-        let removed = absent(&old, scope, &listed, &missing);
+        let removed = removed_objects(&old, scope, &listed, &missing);
         self.clear_stale(scope, &listed, &missing);
+        // One change copies a path of the tree and of every index. Past half of the objects, building all of
+        // them anew is cheaper.
         let changed = items.iter().filter(|item| !item.outcome.is_unchanged()).count();
         if (changed + removed.len()) * 2 > old.len() {
             self.set_objects(rebuilt(&old, &listed, &removed));
@@ -141,7 +148,7 @@ impl<K: Object> Commit<'_, K> {
         if self.state.stale.is_empty() {
             return;
         }
-        let gone = |key: KeyRef<'_>| {
+        let is_cleared = |key: KeyRef<'_>| {
             let is_listed = listed
                 .binary_search_by(|item| KeyRef::from(&item.key).cmp(&key))
                 .is_ok();
@@ -151,7 +158,7 @@ impl<K: Object> Commit<'_, K> {
             .state
             .stale
             .iter()
-            .filter(|(key, _)| gone(*key))
+            .filter(|(key, _)| is_cleared(*key))
             .map(|(key, _)| key.to_key())
             .collect();
         for key in keys {
@@ -160,11 +167,11 @@ impl<K: Object> Commit<'_, K> {
     }
 }
 
-/// Drops every item whose key comes again later. Lists have each key once, and then this costs one sort and
-/// no hashing.
+/// Drops every item whose key occurs again later. Lists normally have each key once, and then this costs
+/// one sort and no hashing.
 fn last_of_each_key<Q: Ord, T>(mut items: Vec<(Q, T)>) -> Vec<(Q, T)> {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    // Stable: of equal keys the later item comes later.
+    // The sort is stable: of equal keys, the later item stays later.
     order.sort_by(|this, that| items[*this].0.cmp(&items[*that].0));
     let repeated: HashSet<usize> = order
         .windows(2)
@@ -186,25 +193,30 @@ fn compare<K: Object>(
 ) -> Replaced<K> {
     let outcome = match old.get((&key).into()) {
         None => Outcome::Added { current: listed },
-        Some(slot) if is_unchanged(&**slot.peek(), &*listed) && !is_left_over(&**slot.peek(), reached) => {
-            Outcome::Unchanged { current: slot.get() }
+        Some(stored)
+            if is_unchanged(&**stored.peek(), &*listed) && !is_left_over(&**stored.peek(), reached) =>
+        {
+            Outcome::Unchanged {
+                current: stored.get(),
+            }
         }
-        Some(slot) => Outcome::Updated {
-            previous: slot.get(),
+        Some(stored) => Outcome::Updated {
+            previous: stored.get(),
             current: listed,
         },
     };
     Replaced { key, outcome }
 }
 
-/// Whether an object is newer than its store: it was kept through a rewind of the server, and the same version in the history the
-/// server is in now is another state.
+/// Whether an object is newer than its store. It was then kept when the server was rewound, and the same
+/// version in the server's current history is a different state.
 fn is_left_over<K: Object>(object: &K, reached: Option<&ResourceVersion>) -> bool {
     let version = ResourceVersion::of(object.meta());
     matches!((version, reached), (Some(version), Some(reached)) if reached.is_older_than(&version))
 }
 
-/// Whether the two are one object at one version. Without a version nothing says so.
+/// Whether the two are the same object at the same version. Without a version this is unknown, and they
+/// count as different.
 fn is_unchanged<K: Object>(old: &K, new: &K) -> bool {
     let (old, new) = (old.meta(), new.meta());
     let version = old
@@ -214,8 +226,8 @@ fn is_unchanged<K: Object>(old: &K, new: &K) -> bool {
     version.is_some() && version == new.resource_version.as_deref() && old.uid == new.uid
 }
 
-/// The objects of the scope that are not listed and have to go.
-fn absent<K: Object>(
+/// The objects of the scope that are not listed and are removed.
+fn removed_objects<K: Object>(
     old: &Objects<K>,
     scope: &Scope,
     listed: &[&Replaced<K>],
@@ -228,6 +240,7 @@ fn absent<K: Object>(
         Scope::All => None,
         Scope::Namespace(namespace) => Some(&**namespace),
     };
+    // Both are in key order, so one pass over each finds the difference.
     let mut listed = listed.iter().map(|item| KeyRef::from(&item.key)).peekable();
     old.iter_from(KeyRef::start_of(namespace.unwrap_or_default()))
         .take_while(|(key, _)| namespace.is_none_or(|namespace| key.namespace == namespace.as_bytes()))
@@ -235,11 +248,11 @@ fn absent<K: Object>(
             while listed.next_if(|listed| listed < key).is_some() {}
             listed.peek() != Some(key) && missing.removes(*key)
         })
-        .map(|(key, slot)| (key.to_key(), slot.get()))
+        .map(|(key, stored)| (key.to_key(), stored.get()))
         .collect()
 }
 
-/// The objects after the replacement, built anew: cheaper than one by one when most of them change.
+/// Builds the objects after the replacement as a new tree.
 fn rebuilt<K>(old: &Objects<K>, listed: &[&Replaced<K>], removed: &[(ObjectKey, Arc<K>)]) -> Objects<K> {
     let mut dropped = removed.iter().map(|(key, _)| KeyRef::from(key)).peekable();
     let mut replaced = listed.iter().map(|item| KeyRef::from(&item.key)).peekable();
@@ -248,17 +261,18 @@ fn rebuilt<K>(old: &Objects<K>, listed: &[&Replaced<K>], removed: &[(ObjectKey, 
         while replaced.next_if(|replaced| replaced < key).is_some() {}
         dropped.peek() != Some(key) && replaced.peek() != Some(key)
     };
-    let mut entries: Vec<(KeyRef<'_>, Slot<K>)> = old
+    let mut entries: Vec<(KeyRef<'_>, StoredObject<K>)> = old
         .iter()
         .filter(|(key, _)| stays(key))
-        .map(|(key, slot)| (key, slot.clone()))
+        .map(|(key, stored)| (key, stored.clone()))
         .collect();
-    entries.extend(
-        listed
-            .iter()
-            .map(|item| ((&item.key).into(), Slot::new(item.outcome.current().clone()))),
-    );
-    // Two ascending runs: a stable sort merges them.
+    entries.extend(listed.iter().map(|item| {
+        (
+            (&item.key).into(),
+            StoredObject::new(item.outcome.current().clone()),
+        )
+    }));
+    // These are two ascending runs, which a stable sort merges in linear time.
     entries.sort_by_key(|(key, _)| *key);
     Tree::from_sorted(entries)
 }

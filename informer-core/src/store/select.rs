@@ -1,4 +1,4 @@
-//! Reading by label selector, through the index of a label where there is one.
+//! Reads by label selector, through a label's index if one exists.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,18 +8,19 @@ use std::sync::Arc;
 use super::index::IndexData;
 use super::indexer::Indexer;
 use super::key_ref::KeyRef;
-use super::slot::ObjectRef;
 use super::snapshot::{Entries, Snapshot};
-use super::state::{Objects, State};
+use super::state::{Objects, StoreState};
+use super::stored_object::ObjectRef;
 use crate::object::Object;
 use crate::selector::Selector;
 
 impl<K: Object> Snapshot<K> {
-    /// The selected objects with their keys, ordered by namespace, then name, without a reference count touched.
+    /// The selected objects with their keys, ordered by namespace, then name, borrowed from the snapshot.
     ///
-    /// A requirement that names the values a label may have (`app=web`, `app in (web,db)`) is answered from the index of that
-    /// label, if the snapshot has one ([`Indexer::add_label_index`]); of several, from the one with the fewest candidates. Then
-    /// the cost is that of the candidates, otherwise that of all objects.
+    /// A requirement that lists the values of a label (`app=web`, `app in (web,db)`) is answered from the
+    /// index of that label, if the snapshot has one ([`Indexer::add_label_index`]). With several such
+    /// requirements, the index with the fewest candidates is used. Only the candidates are examined;
+    /// without an index, all objects are.
     ///
     /// ```
     /// # use informer_core::selector::Selector;
@@ -38,16 +39,16 @@ impl<K: Object> Snapshot<K> {
         Selected::new(&self.0, None, selector)
     }
 
-    /// The selected objects of one namespace, as [`select`](Self::select). The cost is that of the namespace's objects, or of the
-    /// candidates among them.
+    /// Like [`select`](Self::select), for the objects of one namespace. Examines the namespace's objects,
+    /// or the candidates among them.
     pub fn select_namespace<'a>(&'a self, namespace: &'a str, selector: &'a Selector) -> Selected<'a, K> {
         Selected::new(&self.0, Some(namespace), selector)
     }
 }
 
 impl<K: Object> Indexer<K> {
-    /// The selected objects, ordered by namespace, then name. A label that has an index is looked up there, as
-    /// [`Snapshot::select`] says.
+    /// The selected objects, ordered by namespace, then name. Uses label indexes as [`Snapshot::select`]
+    /// does.
     pub fn select(&self, selector: &Selector) -> Vec<Arc<K>> {
         let snapshot = self.snapshot();
         if selector.is_everything() {
@@ -73,8 +74,8 @@ impl<K: Object> Indexer<K> {
         objects
     }
 
-    /// Calls `visit` for the selected objects of one namespace, ordered by name, without collecting them. They are those of one
-    /// moment: what changes meanwhile is not seen.
+    /// Calls `visit` for the selected objects of one namespace, ordered by name, without collecting them.
+    /// They are of one snapshot: concurrent changes are not seen.
     pub fn for_each_in_namespace(
         &self,
         namespace: &str,
@@ -93,24 +94,24 @@ impl<K: Object> Indexer<K> {
     }
 }
 
-/// The selected objects of a snapshot with their keys, in order; made by [`Snapshot::select`].
+/// The selected objects of a snapshot with their keys, in order; returned by [`Snapshot::select`].
 pub struct Selected<'a, K> {
     selector: &'a Selector,
     candidates: Candidates<'a, K>,
 }
 
-/// Where the objects that may be selected are.
+/// The objects that may be selected.
 enum Candidates<'a, K> {
-    /// In one tree: the store's, or that of one value of a label.
+    /// In one tree: the store's, or that of one label value.
     One(Entries<'a, K>),
-    /// In the trees of several values of a label.
+    /// In the trees of several label values.
     Several(Merge<'a, K>),
-    /// Nowhere.
+    /// No objects.
     None,
 }
 
 impl<'a, K: Object> Selected<'a, K> {
-    fn new(state: &'a State<K>, within: Option<&'a str>, selector: &'a Selector) -> Self {
+    fn new(state: &'a StoreState<K>, within: Option<&'a str>, selector: &'a Selector) -> Self {
         let candidates = match smallest(state, selector).as_deref() {
             _ if selector.is_nothing() => Candidates::None,
             None => Candidates::One(Entries::of(&state.objects, within)),
@@ -122,9 +123,9 @@ impl<'a, K: Object> Selected<'a, K> {
     }
 }
 
-/// The smallest set of objects an index offers for one of the requirements, in one tree for each value that has any; `None`
-/// if no index can help.
-fn smallest<'a, K: Object>(state: &'a State<K>, selector: &Selector) -> Option<Vec<&'a Objects<K>>> {
+/// The smallest candidate set that an index has for one of the requirements: one tree per value. `None` if
+/// no index applies.
+fn smallest<'a, K: Object>(state: &'a StoreState<K>, selector: &Selector) -> Option<Vec<&'a Objects<K>>> {
     let offers = selector.requirements().filter_map(|requirement| {
         let values = requirement.one_of()?;
         let index = label_index(state, requirement.key())?;
@@ -138,7 +139,7 @@ fn smallest<'a, K: Object>(state: &'a State<K>, selector: &Selector) -> Option<V
     Some(sets)
 }
 
-fn label_index<'a, K: Object>(state: &'a State<K>, label: &str) -> Option<&'a IndexData<K, String>> {
+fn label_index<'a, K: Object>(state: &'a StoreState<K>, label: &str) -> Option<&'a IndexData<K, String>> {
     let index = state.indexes.iter().find(|index| index.name().is_label(label))?;
     IndexData::typed(&**index)
 }
@@ -166,11 +167,11 @@ impl<K> fmt::Debug for Selected<'_, K> {
     }
 }
 
-/// Several trees, walked as one in the order of keys. No key is in two of them: an object has one value for a label.
+/// Merges several trees in key order. No key is in two of them: an object has one value per label.
 struct Merge<'a, K> {
-    /// The next object of each tree, and what comes behind it.
+    /// The next object of each tree, and the objects after it.
     trees: Vec<(Option<ObjectRef<'a, K>>, Entries<'a, K>)>,
-    /// The key of the next object of each tree that has one, and where the tree is; the smallest key first.
+    /// The key of each tree's next object, with the tree's position; the smallest key first.
     order: BinaryHeap<Reverse<(KeyRef<'a>, usize)>>,
 }
 

@@ -1,22 +1,22 @@
-//! Reading: one immutable version of the store.
+//! One immutable version of the store.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::index::{Index, IndexValue, IndexView};
 use super::key_ref::KeyRef;
-use super::slot::{ObjectRef, Slot};
 use super::stale::Stale;
-use super::state::{Objects, State};
+use super::state::{Objects, StoreState};
+use super::stored_object::{ObjectRef, StoredObject};
 use super::tree::{self, Packed};
 use super::versions::Versions;
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 
-/// Everything the store held at one moment: objects, indexes, versions and stale keys of one commit.
+/// The contents of the store after one commit: objects, indexes, versions and stale keys.
 ///
-/// A snapshot never changes, costs one reference count to take and to clone, and may be held for any time: it keeps
-/// the objects it shows alive, and never holds up the writer or another reader.
+/// A snapshot never changes. Taking or cloning it increments one reference count. It may be held for any
+/// time: it keeps its objects alive, and never delays the writer or another reader.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,20 +37,20 @@ use crate::resource_version::ResourceVersion;
 ///     let _to_keep: Arc<ConfigMap> = object.clone();
 /// }
 /// ```
-pub struct Snapshot<K>(pub(super) Arc<State<K>>);
+pub struct Snapshot<K>(pub(super) Arc<StoreState<K>>);
 
 impl<K: Send + Sync + 'static> Snapshot<K> {
     /// The object under a key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.0.objects.get(key.into()).map(Slot::get)
+        self.0.objects.get(key.into()).map(StoredObject::get)
     }
 
     /// The object under a key, borrowed from the snapshot.
     pub fn peek(&self, key: &ObjectKey) -> Option<ObjectRef<'_, K>> {
-        self.0.objects.get(key.into()).map(Slot::peek)
+        self.0.objects.get(key.into()).map(StoredObject::peek)
     }
 
-    /// Whether there is an object under a key.
+    /// Whether an object exists under a key.
     pub fn contains(&self, key: &ObjectKey) -> bool {
         self.0.objects.get(key.into()).is_some()
     }
@@ -85,7 +85,7 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
         self.0.objects.is_empty()
     }
 
-    /// All objects with their keys, in order, without a reference count touched.
+    /// All objects with their keys, in order, borrowed from the snapshot.
     pub fn iter(&self) -> Entries<'_, K> {
         Entries::of(&self.0.objects, None)
     }
@@ -102,7 +102,8 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
         }
     }
 
-    /// The namespaces that have objects, in order. Costs one search for each, however many objects it has.
+    /// The namespaces that have objects, in order. Costs one search per namespace, however many objects it
+    /// has.
     pub fn namespaces(&self) -> Vec<&str> {
         let mut namespaces = Vec::new();
         let mut last: &[u8] = &[];
@@ -113,7 +114,7 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
         namespaces
     }
 
-    /// The version of the only scope; with several scopes the version they all have, if it is the same.
+    /// The version of the only scope. With several scopes, their version if it is the same in all.
     pub fn resource_version(&self) -> Option<ResourceVersion> {
         self.0.versions.common().cloned()
     }
@@ -123,38 +124,38 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
         &self.0.versions
     }
 
-    /// The keys whose newest state could not be decoded.
+    /// The keys whose newest state could not be used.
     pub fn stale(&self) -> &Stale {
         &self.0.stale
     }
 
-    /// An index as it was at this snapshot.
+    /// An index in the state of this snapshot.
     ///
-    /// If the snapshot was taken before the index was added (or from another store) the index is computed here and
-    /// now, which costs a pass over all objects.
+    /// If the snapshot was taken before the index was added (or from another store), the index is computed
+    /// from all its objects in this call.
     pub fn index<V: IndexValue>(&self, index: &Index<K, V>) -> IndexView<K, V> {
         index.at(self.0.clone())
     }
 
-    /// Whether the two snapshots are of one commit.
+    /// Whether the two snapshots are of the same commit.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// The objects from one place of a tree up to another. The slices come first and the objects behind them, so that
-/// the list is allocated once and the objects' own memory is touched in one tight loop.
+/// The objects from one position of a tree up to another. Collects the slices first and then the objects,
+/// so that the list is allocated once and reference counts are incremented in one tight loop.
 pub(super) fn objects<'a, K>(mut from: Walk<'a, K>, end: &Walk<'a, K>) -> Vec<Arc<K>> {
-    let slices: Vec<&[Slot<K>]> = std::iter::from_fn(|| from.next_slice(end)).collect();
+    let slices: Vec<&[StoredObject<K>]> = std::iter::from_fn(|| from.next_slice(end)).collect();
     let mut objects = Vec::with_capacity(slices.iter().map(|slice| slice.len()).sum());
     for slice in slices {
-        objects.extend(slice.iter().map(Slot::get));
+        objects.extend(slice.iter().map(StoredObject::get));
     }
     objects
 }
 
-/// A walk over objects in the order of their keys.
-type Walk<'a, K> = tree::Iter<'a, Packed, Slot<K>>;
+/// An iteration over objects in key order.
+type Walk<'a, K> = tree::Iter<'a, Packed, StoredObject<K>>;
 
 impl<K> Clone for Snapshot<K> {
     fn clone(&self) -> Self {
@@ -183,12 +184,12 @@ impl<'a, K: Send + Sync + 'static> IntoIterator for &'a Snapshot<K> {
 /// The objects of a snapshot with their keys, in order.
 pub struct Entries<'a, K> {
     entries: Walk<'a, K>,
-    /// The namespace behind whose last object the walk ends; `None`: it ends with the snapshot.
+    /// The namespace to stop after; `None` to iterate to the end.
     namespace: Option<&'a [u8]>,
 }
 
 impl<'a, K> Entries<'a, K> {
-    /// The entries of a tree, or those of one namespace in it.
+    /// The entries of a tree, or of one namespace in it.
     pub(super) fn of(objects: &'a Objects<K>, within: Option<&'a str>) -> Self {
         Self {
             entries: match within {
@@ -204,10 +205,10 @@ impl<'a, K> Iterator for Entries<'a, K> {
     type Item = (KeyRef<'a>, ObjectRef<'a, K>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (key, slot) = self.entries.next()?;
+        let (key, stored) = self.entries.next()?;
         match self.namespace {
             Some(namespace) if namespace != key.namespace => None,
-            _ => Some((key, slot.peek())),
+            _ => Some((key, stored.peek())),
         }
     }
 }

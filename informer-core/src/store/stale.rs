@@ -1,4 +1,4 @@
-//! The keys whose newest state could not be decoded.
+//! The keys whose newest state could not be used.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use super::key_ref::KeyRef;
 use super::tree::{Packed, Tree};
 use crate::key::ObjectKey;
 
-/// The keys whose newest state on the server could not be decoded, each with the reason.
+/// The keys whose newest state on the server could not be decoded or transformed, each with the reason.
 ///
-/// Under such a key the store holds the last good version of the object, or nothing if there was none. The mark
-/// goes when a state that can be decoded arrives, or the object is deleted.
+/// Under such a key the store has the last usable version of the object, or none. A key is no longer stale
+/// when a usable state arrives, or the object is deleted.
 #[derive(Clone, Default)]
 pub struct Stale(Tree<Packed, Arc<str>>);
 
 impl Stale {
-    /// Why the newest state under this key could not be decoded; `None` if the key is not stale.
+    /// Why the newest state under this key could not be used; `None` if the key is not stale.
     pub fn get(&self, key: &ObjectKey) -> Option<&str> {
         self.0.get(key.into()).map(|reason| &**reason)
     }
@@ -35,7 +35,7 @@ impl Stale {
         self.0.len()
     }
 
-    /// Whether everything could be decoded.
+    /// Whether no key is stale.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! One immutable version of everything the store holds, and the cell that shows the newest.
+//! One immutable version of the store's contents, and the cell that publishes the newest.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,27 +7,27 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::freshness::FreshnessCell;
 use super::index::AnyIndex;
-use super::slot::Slot;
 use super::stale::Stale;
+use super::stored_object::StoredObject;
 use super::tree::{Packed, Tree};
 use super::versions::Versions;
 
 /// The objects by key.
-pub(super) type Objects<K> = Tree<Packed, Slot<K>>;
+pub(super) type Objects<K> = Tree<Packed, StoredObject<K>>;
 
-/// All that one snapshot shows. The writer alone changes objects, versions and stale keys; whoever adds an index
+/// The contents of one snapshot. Only the writer changes objects, versions and stale keys; adding an index
 /// only appends one.
-pub(super) struct State<K> {
+pub(super) struct StoreState<K> {
     pub(super) objects: Objects<K>,
     pub(super) indexes: Vec<Arc<dyn AnyIndex<K>>>,
     pub(super) versions: Versions,
     pub(super) stale: Stale,
-    /// How many objects were put in, replaced or taken out since the store was made. Two states differ by at
-    /// most as many changes as their counts do: what dropping one of them can cost.
+    /// The number of objects inserted, replaced or removed since the store was created. Two states differ
+    /// by at most the difference of these counts, which bounds the cost of dropping one of them.
     pub(super) changes: u64,
 }
 
-impl<K> Clone for State<K> {
+impl<K> Clone for StoreState<K> {
     fn clone(&self) -> Self {
         Self {
             objects: self.objects.clone(),
@@ -39,7 +39,7 @@ impl<K> Clone for State<K> {
     }
 }
 
-impl<K> Default for State<K> {
+impl<K> Default for StoreState<K> {
     fn default() -> Self {
         Self {
             objects: Tree::default(),
@@ -51,43 +51,43 @@ impl<K> Default for State<K> {
     }
 }
 
-/// What the writer and all readers of one store share. Readers only load `current`; the lock orders those who
-/// publish: the writer, and whoever adds an index.
-pub(super) struct Shared<K> {
-    current: ArcSwap<State<K>>,
+/// The part of a store that its writer and all readers share. Readers only load `current`; the lock orders
+/// the publishers: the writer, and threads that add an index.
+pub(super) struct StoreShared<K> {
+    current: ArcSwap<StoreState<K>>,
     pub(super) freshness: FreshnessCell,
     publishing: Mutex<Publishing<K>>,
-    /// Whether commits run index functions of the user's. Set before the first such index is built, and never
-    /// taken back.
+    /// Whether commits run index functions of users. Set before the first such index is built, and never
+    /// reset.
     pub(super) user_code: AtomicBool,
 }
 
-/// What only a publisher touches.
+/// Accessible to the publisher only.
 pub(super) struct Publishing<K> {
-    shelf: Shelf<K>,
+    shelf: RetiredStates<K>,
 }
 
 /// Where replaced states go.
-enum Shelf<K> {
+enum RetiredStates<K> {
     /// They wait here until no reader holds them, so that no reader pays for dropping them.
     Open {
-        retired: Vec<Arc<State<K>>>,
+        retired: Vec<Arc<StoreState<K>>>,
         survivors: usize,
     },
-    /// The writer is gone, nobody will clear the shelf: they are dropped at once.
+    /// The writer was dropped, and no one would reap them: they are dropped at once.
     Closed,
 }
 
-/// How many states that nobody holds may pile up before a commit drops them itself.
+/// How many unheld states may accumulate before a commit drops them itself.
 const UNREAPED: usize = 16;
 
-impl<K> Shared<K> {
+impl<K> StoreShared<K> {
     pub(super) fn new() -> Self {
         Self {
-            current: ArcSwap::from_pointee(State::default()),
+            current: ArcSwap::from_pointee(StoreState::default()),
             freshness: FreshnessCell::default(),
             publishing: Mutex::new(Publishing {
-                shelf: Shelf::Open {
+                shelf: RetiredStates::Open {
                     retired: Vec::new(),
                     survivors: 0,
                 },
@@ -96,36 +96,40 @@ impl<K> Shared<K> {
         }
     }
 
-    /// The newest state, for a user who reads.
-    pub(super) fn read(&self) -> Guard<Arc<State<K>>> {
+    /// The newest state, for a read by a user.
+    pub(super) fn read(&self) -> Guard<Arc<StoreState<K>>> {
         self.freshness.note_read();
         self.current.load()
     }
 
-    /// A user who read this state found nothing there: says so once if nothing ever can be.
-    pub(super) fn note_miss(&self, state: &State<K>, namespace: Option<&str>) {
+    /// Records that a user's read of this state found nothing: warns once if the namespace is not covered.
+    pub(super) fn note_miss(&self, state: &StoreState<K>, namespace: Option<&str>) {
         if let Some(namespace) = namespace {
             self.freshness.note_miss(&state.versions, namespace);
         }
     }
 
-    /// The newest state, for the store and its informer themselves.
-    pub(super) fn peek(&self) -> Arc<State<K>> {
+    /// The newest state, for the store and its informer.
+    pub(super) fn peek(&self) -> Arc<StoreState<K>> {
         self.current.load_full()
     }
 
-    /// Waits for other publishers, never for a reader. No code of the user's panics under this lock, and what it
-    /// protects is whole after every step, so a poisoned lock is taken as it is.
+    /// Waits for other publishers, never for a reader. User code never panics under this lock, and the data
+    /// is consistent after every step, so poisoning is ignored.
     pub(super) fn publishing(&self) -> MutexGuard<'_, Publishing<K>> {
         self.publishing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows a new state to all readers from now on. What is returned is to be dropped after the lock is.
+    /// Publishes a new state. The caller drops the returned states after it has released the lock.
     #[must_use]
-    pub(super) fn publish(&self, publishing: &mut Publishing<K>, state: Arc<State<K>>) -> Vec<Arc<State<K>>> {
+    pub(super) fn publish(
+        &self,
+        publishing: &mut Publishing<K>,
+        state: Arc<StoreState<K>>,
+    ) -> Vec<Arc<StoreState<K>>> {
         let old = self.current.swap(state);
         match &mut publishing.shelf {
-            Shelf::Open { retired, survivors } => {
+            RetiredStates::Open { retired, survivors } => {
                 retired.push(old);
                 if retired.len() < *survivors + UNREAPED {
                     return Vec::new();
@@ -134,44 +138,44 @@ impl<K> Shared<K> {
                 *survivors = retired.len();
                 free
             }
-            Shelf::Closed => vec![old],
+            RetiredStates::Closed => vec![old],
         }
     }
 }
 
 impl<K> Publishing<K> {
-    /// Takes the retired states that no reader holds any more.
-    pub(super) fn reap(&mut self) -> Vec<Arc<State<K>>> {
+    /// Removes and returns the retired states that no reader holds.
+    pub(super) fn reap(&mut self) -> Vec<Arc<StoreState<K>>> {
         match &mut self.shelf {
-            Shelf::Open { retired, survivors } => {
+            RetiredStates::Open { retired, survivors } => {
                 let free = take_unheld(retired);
                 *survivors = retired.len();
                 free
             }
-            Shelf::Closed => Vec::new(),
+            RetiredStates::Closed => Vec::new(),
         }
     }
 
-    /// The number of retired states that wait for their readers or for the reaper.
+    /// The number of retired states that are still held or not yet reaped.
     pub(super) fn retired(&self) -> usize {
         match &self.shelf {
-            Shelf::Open { retired, .. } => retired.len(),
-            Shelf::Closed => 0,
+            RetiredStates::Open { retired, .. } => retired.len(),
+            RetiredStates::Closed => 0,
         }
     }
 
-    /// Stops collecting retired states and hands out those that wait, held or not.
-    pub(super) fn close(&mut self) -> Vec<Arc<State<K>>> {
-        match std::mem::replace(&mut self.shelf, Shelf::Closed) {
-            Shelf::Open { retired, .. } => retired,
-            Shelf::Closed => Vec::new(),
+    /// Stops collecting retired states, and returns those that are kept, held or not.
+    pub(super) fn close(&mut self) -> Vec<Arc<StoreState<K>>> {
+        match std::mem::replace(&mut self.shelf, RetiredStates::Closed) {
+            RetiredStates::Open { retired, .. } => retired,
+            RetiredStates::Closed => Vec::new(),
         }
     }
 }
 
-/// A retired state can only lose holders: it is no longer in the cell where readers find one. So one holder means
-/// that the shelf is the last, and stays it.
-fn take_unheld<K>(retired: &mut Vec<Arc<State<K>>>) -> Vec<Arc<State<K>>> {
+/// Removes and returns the states that only this list holds. A retired state can only lose holders, because
+/// readers no longer find it in the cell; so a count of one stays one.
+fn take_unheld<K>(retired: &mut Vec<Arc<StoreState<K>>>) -> Vec<Arc<StoreState<K>>> {
     retired
         .extract_if(.., |state| Arc::strong_count(state) == 1)
         .collect()

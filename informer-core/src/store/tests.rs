@@ -1,13 +1,13 @@
-//! The store as its users see it; upstream's behaviours carry the name of upstream's test.
+//! The store's public behaviour. Tests of behaviour that client-go has name its test.
 
 mod concurrent;
-mod elsewhere;
 mod indexes;
 mod model;
 mod reaper;
 mod replace;
 mod select;
 mod surface;
+mod uncovered;
 mod writes;
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::{Indexer, IndexerWriter};
 use crate::key::ObjectKey;
 
-/// An object of the tests: its name is `namespace/name`, its UID the key, and its values are in its data.
+/// An object for tests: its name is `namespace/name`, its UID the key, and its values are in its data.
 fn object(key: &str, version: u64, values: &[&str]) -> Arc<ConfigMap> {
     let parsed = self::key(key);
     Arc::new(ConfigMap {
@@ -46,7 +46,7 @@ fn key(text: &str) -> ObjectKey {
     text.parse().unwrap()
 }
 
-/// What [`object`] was given as values.
+/// The values passed to [`object`].
 fn values_of(object: &ConfigMap) -> Vec<String> {
     object.data.iter().flat_map(|data| data.keys().cloned()).collect()
 }

@@ -1,4 +1,5 @@
-//! An ordered map as a copy-on-write B+tree: cheap to clone, so that every commit can leave its readers a copy.
+//! An ordered map as a copy-on-write B+tree: cheap to clone, so that every commit can keep the previous
+//! state.
 
 mod iter;
 mod keys;
@@ -9,12 +10,12 @@ mod tests;
 
 use std::sync::Arc;
 
-pub(super) use self::iter::{Change, Iter, diff};
+pub(super) use self::iter::{Difference, Iter, diff};
 pub(super) use self::keys::{Keys, Packed, Plain};
-use self::node::{FAN_OUT, Inner, Inserted, Leaf, Node};
+use self::node::{Branch, FAN_OUT, Inserted, Leaf, Node};
 
-/// An ordered map. A clone costs one reference count and is independent of the original: a change copies the
-/// nodes on its path that are shared, and only those.
+/// An ordered map. A clone increments one reference count and is independent of the original: a change
+/// copies the shared nodes on its path, and only those.
 pub(super) struct Tree<B, T> {
     root: Option<Arc<Node<B, T>>>,
     len: usize,
@@ -36,7 +37,8 @@ impl<B, T> Default for Tree<B, T> {
 }
 
 impl<B: Keys, T: Clone> Tree<B, T> {
-    /// Builds a tree from entries in strictly ascending order, with a little room in each node.
+    /// Builds a tree from entries in strictly ascending order. Leaves some room in each node, so that the
+    /// next inserts do not split.
     pub(super) fn from_sorted<'a>(entries: impl IntoIterator<Item = (B::Ref<'a>, T)>) -> Self
     where
         B: 'a,
@@ -45,11 +47,11 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         let (mut len, mut level) = (0, Vec::new());
         let mut entries = entries.into_iter().peekable();
         while entries.peek().is_some() {
-            let (keys, slots): (Vec<B::Ref<'a>>, Vec<T>) = entries.by_ref().take(room(B::LEAF)).unzip();
-            len += slots.len();
+            let (keys, values): (Vec<B::Ref<'a>>, Vec<T>) = entries.by_ref().take(room(B::LEAF)).unzip();
+            len += values.len();
             level.push(Arc::new(Node::Leaf(Leaf {
                 keys: B::collect(&keys),
-                slots,
+                values,
             })));
         }
         while level.len() > 1 {
@@ -57,7 +59,7 @@ impl<B: Keys, T: Clone> Tree<B, T> {
             level = Vec::new();
             while children.peek().is_some() {
                 let group = children.by_ref().take(room(FAN_OUT)).collect();
-                level.push(Arc::new(Node::Inner(Inner::of(group))));
+                level.push(Arc::new(Node::Branch(Branch::of(group))));
             }
         }
         Self {
@@ -74,7 +76,7 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         self.len == 0
     }
 
-    /// Whether the two are one tree: equal without looking.
+    /// Whether both have the same root, and so are equal.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.root, &other.root) {
             (Some(this), Some(that)) => Arc::ptr_eq(this, that),
@@ -87,18 +89,18 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         self.get_by(|keys| keys.find(key))
     }
 
-    /// The value at the key that `find` finds among a node's keys.
+    /// The value at the key that `find` locates among a node's keys.
     pub(super) fn get_by(&self, find: impl Fn(&B) -> Result<usize, usize>) -> Option<&T> {
         let mut node = self.root.as_deref()?;
         loop {
             match node {
-                Node::Leaf(leaf) => return find(&leaf.keys).ok().map(|at| &leaf.slots[at]),
-                Node::Inner(inner) => node = &inner.children[inner.child(find(&inner.bounds))],
+                Node::Leaf(leaf) => return find(&leaf.keys).ok().map(|at| &leaf.values[at]),
+                Node::Branch(inner) => node = &inner.children[inner.child(find(&inner.bounds))],
             }
         }
     }
 
-    /// The value at a key, to be changed. Copies the path to it, if the key is there.
+    /// The value at a key, to be changed. Copies the path to it if the key exists.
     pub(super) fn get_mut(&mut self, key: B::Ref<'_>) -> Option<&mut T> {
         self.get(key)?;
         node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
@@ -108,7 +110,7 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         let Some(root) = &mut self.root else {
             let leaf = Leaf {
                 keys: B::collect(&[key]),
-                slots: vec![value],
+                values: vec![value],
             };
             *self = Self {
                 root: Some(Arc::new(Node::Leaf(leaf))),
@@ -120,21 +122,21 @@ impl<B: Keys, T: Clone> Tree<B, T> {
             Inserted::Replaced(old) => return Some(old),
             Inserted::Added => {}
             Inserted::Split(right) => {
-                let parent = Inner::of(vec![root.clone(), right]);
-                *root = Arc::new(Node::Inner(parent));
+                let parent = Branch::of(vec![root.clone(), right]);
+                *root = Arc::new(Node::Branch(parent));
             }
         }
         self.len += 1;
         None
     }
 
-    /// Takes out the value at a key. Copies nothing if the key is not there.
+    /// Removes the value at a key. Copies nothing if the key does not exist.
     pub(super) fn remove(&mut self, key: B::Ref<'_>) -> Option<T> {
         self.get(key)?;
         let root = self.root.as_mut()?;
         let removed = node::remove(root, &|keys: &B| keys.find(key))?;
         self.len -= 1;
-        while let Node::Inner(inner) = &**root
+        while let Node::Branch(inner) = &**root
             && let [only] = &inner.children[..]
         {
             *root = only.clone();
@@ -150,7 +152,7 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         self.iter_by(|_| Err(0))
     }
 
-    /// No entries: where every walk ends.
+    /// An iterator at the end.
     pub(super) fn iter_end(&self) -> Iter<'_, B, T> {
         Iter::new(None, |_| Err(0))
     }

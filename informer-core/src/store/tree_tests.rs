@@ -12,8 +12,9 @@ use crate::store::key_ref::KeyRef;
 type Names = Tree<Packed, u32>;
 type Model = BTreeMap<ObjectKey, u32>;
 
-/// Keys are drawn from few enough that operations meet, and enough that trees are several levels deep: cluster-scoped
-/// ones, namespaces that are prefixes of others, bytes around the separator a text encoding would use, long names.
+/// Keys are few enough that operations hit the same ones, and many enough for several levels:
+/// cluster-scoped ones, namespaces that are prefixes of others, bytes around the separator of a text
+/// encoding, long names.
 fn key(number: u16) -> ObjectKey {
     let name = match number % 7 {
         0 => format!("n{number}-{}", "x".repeat(usize::from(number % 300))),
@@ -42,7 +43,7 @@ enum Step {
         from: u16,
         count: u16,
     },
-    Change(u16),
+    Difference(u16),
     Hold,
     Rebuild,
 }
@@ -54,7 +55,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => number.clone().prop_map(Step::Remove),
         3 => (number.clone(), 1..400u16).prop_map(|(from, count)| Step::InsertRun { from, count }),
         3 => (number.clone(), 1..400u16).prop_map(|(from, count)| Step::RemoveRun { from, count }),
-        2 => number.prop_map(Step::Change),
+        2 => number.prop_map(Step::Difference),
         1 => Just(Step::Hold),
         1 => Just(Step::Rebuild),
     ];
@@ -76,7 +77,7 @@ fn apply(step: &Step, tree: &mut Names, model: &mut Model) {
         Step::Remove(at) => remove(tree, model, at),
         Step::InsertRun { from, count } => (from..from + count).for_each(|at| insert(tree, model, at, 1)),
         Step::RemoveRun { from, count } => (from..from + count).for_each(|at| remove(tree, model, at)),
-        Step::Change(at) => {
+        Step::Difference(at) => {
             let changed = tree
                 .get_mut((&key(at)).into())
                 .map(|value| std::mem::replace(value, 7));
@@ -90,7 +91,7 @@ fn apply(step: &Step, tree: &mut Names, model: &mut Model) {
     }
 }
 
-/// Compares everything that can be read, and the shape of the nodes.
+/// Compares all reads, and checks the shape of the nodes.
 fn check(tree: &Names, model: &Model) {
     assert_eq!(tree.len(), model.len());
     assert_eq!(tree.is_empty(), model.is_empty());
@@ -126,35 +127,35 @@ fn check(tree: &Names, model: &Model) {
     }
 }
 
-/// Checks limits and bounds below a node and returns its depth.
+/// Checks limits and bounds below a node, and returns its depth.
 fn check_node(node: &Node<Packed, u32>) -> usize {
     assert!(!node.is_empty(), "empty nodes are dropped");
     match node {
         Node::Leaf(leaf) => {
-            assert_eq!(leaf.keys.len(), leaf.slots.len());
-            assert!(leaf.slots.len() <= Packed::LEAF);
+            assert_eq!(leaf.keys.len(), leaf.values.len());
+            assert!(leaf.values.len() <= Packed::LEAF);
             0
         }
-        Node::Inner(inner) => {
+        Node::Branch(inner) => {
             assert_eq!(inner.bounds.len(), inner.children.len());
             assert!(inner.children.len() <= FAN_OUT);
             for (at, child) in inner.children.iter().enumerate() {
                 assert!(
                     inner.bounds.get(at) <= child.bound(),
-                    "a bound is not above its child"
+                    "a bound must not exceed its child's keys"
                 );
             }
             let depths: BTreeSet<usize> = inner.children.iter().map(|child| check_node(child)).collect();
-            assert_eq!(depths.len(), 1, "all leaves are equally deep");
+            assert_eq!(depths.len(), 1, "all leaves have the same depth");
             depths.first().map_or(0, |depth| depth + 1)
         }
     }
 }
 
-/// What [`diff`] says, without the entries it visits for nothing.
+/// The differences that [`diff`] reports, without the equal entries it also visits.
 fn changes(old: &Names, new: &Names) -> BTreeMap<ObjectKey, (Option<u32>, Option<u32>)> {
     let mut changes = BTreeMap::new();
-    diff(old, new, |Change { key, old, new }| {
+    diff(old, new, |Difference { key, old, new }| {
         if old != new {
             let before = changes.insert(key.to_key(), (old.copied(), new.copied()));
             assert_eq!(before, None, "a key is visited once");
@@ -194,7 +195,7 @@ proptest! {
 }
 
 #[test]
-fn a_change_of_a_value_shares_the_keys_and_all_other_leaves() {
+fn a_changed_value_shares_keys_and_all_other_leaves() {
     let keys: Vec<ObjectKey> = (0..4000).map(key).collect::<BTreeSet<_>>().into_iter().collect();
     let old = Names::from_sorted(keys.iter().map(|key| (key.into(), 1)));
     let mut new = old.clone();
@@ -208,11 +209,11 @@ fn a_change_of_a_value_shares_the_keys_and_all_other_leaves() {
 }
 
 #[test]
-fn a_tree_that_shrinks_gives_its_nodes_back() {
+fn a_shrinking_tree_frees_its_nodes() {
     fn nodes(node: &Node<Packed, u32>) -> usize {
         match node {
             Node::Leaf(_) => 1,
-            Node::Inner(inner) => 1 + inner.children.iter().map(|child| nodes(child)).sum::<usize>(),
+            Node::Branch(inner) => 1 + inner.children.iter().map(|child| nodes(child)).sum::<usize>(),
         }
     }
     let mut tree = Names::default();
@@ -231,7 +232,7 @@ fn a_tree_that_shrinks_gives_its_nodes_back() {
 }
 
 #[test]
-fn plain_keys_are_found_by_what_they_can_be_borrowed_as() {
+fn plain_keys_are_found_by_their_borrowed_form() {
     let names: Vec<String> = (0..500).map(|number| format!("v{number:03}")).collect();
     let mut tree: Tree<Plain<String>, usize> = Tree::default();
     for (at, name) in names.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! A store whose objects expire: upstream's expiration cache.
+//! A store whose objects expire: client-go's expiration cache.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use crate::key::ObjectKey;
 
-/// Tells a [`TtlStore`] the time.
+/// The time source of a [`TtlStore`].
 pub trait Clock: Send + Sync + 'static {
-    /// The time now.
+    /// The current time.
     fn now(&self) -> Instant;
 }
 
-/// The machine's clock; in tests tokio's, when that is paused.
+/// The system clock, or tokio's clock in tests that pause it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -23,11 +23,11 @@ impl Clock for SystemClock {
     }
 }
 
-/// A small cache whose objects are forgotten a while after they were last put in.
+/// A small cache whose objects expire a fixed time after they were last inserted.
 ///
-/// Nothing runs in the background: an object that has expired is dropped by the [`get`](Self::get) or
-/// [`list`](Self::list) that comes upon it, so what is never read stays, and the store holds as many objects as
-/// there are keys. For what a server sends, use an [`Indexer`](super::Indexer).
+/// Nothing runs in the background: [`get`](Self::get) and [`list`](Self::list) drop the expired objects
+/// they find. An object that is never read stays. For objects sent by a server, use an
+/// [`Indexer`](super::Indexer).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -39,29 +39,29 @@ impl Clock for SystemClock {
 /// assert_eq!(store.get(&ObjectKey::cluster("node-1")).as_deref(), Some(&"seen"));
 /// ```
 pub struct TtlStore<K, C = SystemClock> {
-    /// How long an object lives; `None`: for ever.
+    /// How long an object lives; `None` means forever.
     ttl: Option<Duration>,
     clock: C,
-    entries: Mutex<Entries<K>>,
+    entries: Mutex<TtlEntries<K>>,
 }
 
-type Entries<K> = BTreeMap<ObjectKey, Entry<K>>;
+type TtlEntries<K> = BTreeMap<ObjectKey, TtlEntry<K>>;
 
-struct Entry<K> {
+struct TtlEntry<K> {
     object: Arc<K>,
     since: Instant,
 }
 
 impl<K> TtlStore<K> {
-    /// An empty store whose objects expire when they are older than `ttl`; with `None` they never do. An object
-    /// whose age is exactly `ttl` is alive. As upstream, a TTL of zero means never.
+    /// Creates a store whose objects expire when they are older than `ttl`; with `None` they never do. An
+    /// object whose age is exactly `ttl` has not expired. As in client-go, a TTL of zero means never.
     pub fn new(ttl: Option<Duration>) -> Self {
         Self::with_clock(ttl, SystemClock)
     }
 }
 
 impl<K, C: Clock> TtlStore<K, C> {
-    /// Like [`new`](TtlStore::new), with a clock of one's own.
+    /// Like [`new`](TtlStore::new), with a custom clock.
     pub fn with_clock(ttl: Option<Duration>, clock: C) -> Self {
         Self {
             ttl: ttl.filter(|ttl| !ttl.is_zero()),
@@ -70,31 +70,31 @@ impl<K, C: Clock> TtlStore<K, C> {
         }
     }
 
-    /// Puts in an object, alive for the full time from now, and returns what was there, expired or not.
+    /// Inserts an object, with its age starting now, and returns the one it replaces, expired or not.
     pub fn upsert(&self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
         let since = self.clock.now();
         self.entries()
-            .insert(key, Entry { object, since })
+            .insert(key, TtlEntry { object, since })
             .map(|entry| entry.object)
     }
 
-    /// Takes out an object, expired or not.
+    /// Removes an object, expired or not.
     pub fn remove(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.entries().remove(key).map(|entry| entry.object)
     }
 
-    /// Puts these objects in the place of all that is there. Of a key that comes twice, the last wins.
+    /// Replaces all objects. If a key occurs twice, the last one wins.
     pub fn replace(&self, objects: impl IntoIterator<Item = (ObjectKey, Arc<K>)>) {
         let since = self.clock.now();
         let entries = objects
             .into_iter()
-            .map(|(key, object)| (key, Entry { object, since }))
+            .map(|(key, object)| (key, TtlEntry { object, since }))
             .collect();
         let old = std::mem::replace(&mut *self.entries(), entries);
         drop(old);
     }
 
-    /// The object under a key, unless it has expired: then it is dropped.
+    /// The object under a key. Drops it and returns `None` if it has expired.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         let now = self.clock.now();
         let mut entries = self.entries();
@@ -106,7 +106,7 @@ impl<K, C: Clock> TtlStore<K, C> {
         None
     }
 
-    /// The objects that have not expired, ordered by key. The others are dropped.
+    /// The objects that have not expired, ordered by key. Drops the others.
     pub fn list(&self) -> Vec<Arc<K>> {
         let now = self.clock.now();
         let mut entries = self.entries();
@@ -114,18 +114,18 @@ impl<K, C: Clock> TtlStore<K, C> {
         entries.values().map(|entry| entry.object.clone()).collect()
     }
 
-    /// All keys in order, also those of expired objects that no read has come upon.
+    /// All keys in order, including those of expired objects that were not read.
     pub fn keys(&self) -> Vec<ObjectKey> {
         self.entries().keys().cloned().collect()
     }
 
-    fn is_alive(&self, entry: &Entry<K>, now: Instant) -> bool {
+    fn is_alive(&self, entry: &TtlEntry<K>, now: Instant) -> bool {
         self.ttl
             .is_none_or(|ttl| now.saturating_duration_since(entry.since) <= ttl)
     }
 
-    /// Nothing panics under this lock but an object's own `Drop`, after the map is whole again.
-    fn entries(&self) -> MutexGuard<'_, Entries<K>> {
+    /// Only an object's own `Drop` can panic under this lock, and then the map is already consistent.
+    fn entries(&self) -> MutexGuard<'_, TtlEntries<K>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,7 +146,7 @@ mod tests {
     const TTL: Duration = Duration::from_secs(30);
     const TICK: Duration = Duration::from_nanos(1);
 
-    /// A clock that is moved by hand.
+    /// A clock that tests advance.
     #[derive(Clone)]
     struct Manual(Arc<Mutex<Instant>>);
 
@@ -207,7 +207,7 @@ mod tests {
 
     /// Upstream: TestReAddExpiredItem.
     #[test]
-    fn an_object_put_in_again_lives_on() {
+    fn an_object_inserted_again_has_its_full_ttl() {
         let (store, clock) = store(Some(TTL));
         store.upsert(key("a"), Arc::new("old"));
         clock.advance(TTL + TICK);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn replace_starts_every_age_anew() {
+    fn replace_restarts_every_ttl() {
         let (store, clock) = store(Some(TTL));
         store.upsert(key("gone"), Arc::new("gone"));
         clock.advance(TTL);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_default_clock_follows_tokio_s() {
+    async fn the_default_clock_is_tokio_s() {
         let store = TtlStore::new(Some(TTL));
         store.upsert(key("a"), Arc::new("a"));
         tokio::time::advance(TTL).await;

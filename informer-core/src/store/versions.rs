@@ -1,4 +1,4 @@
-//! How far the store has come: one resource version per scope.
+//! The resource version of each scope of the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,48 +7,48 @@ use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
-/// The version of the store for each scope its informer covers; cheap to clone.
+/// The resource version of each scope that the store's informer covers; cheap to clone.
 ///
 /// A scope without a version has not been listed yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Versions(Arc<BTreeMap<Scope, Option<ResourceVersion>>>);
 
-/// Whether a store has come as far as a version ([`Versions::is_at_least`]).
+/// Whether a store has reached a version ([`Versions::is_at_least`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Every scope is at that version or past it.
     Reached,
     /// A scope is known to be behind it, or was not listed yet.
     Behind,
-    /// No scope is known to be behind, but the version of one cannot be ordered against it.
+    /// No scope is known to be behind, but the version of at least one cannot be compared.
     Unknown,
 }
 
-/// What became of a new version for a scope.
+/// The effect of a new version on a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionChange {
     /// The scope has the new version now.
     Moved,
-    /// The scope had that version already.
+    /// The scope already had that version.
     Same,
-    /// The new version is older than the one the scope has, which stays.
+    /// The new version is older than the scope's current one, which stays.
     Refused,
 }
 
 impl Versions {
-    /// The version of one scope, or `None` if it was not listed yet or is not part of this store.
+    /// The version of one scope; `None` if it was not listed yet or is not part of this store.
     pub fn get(&self, scope: &Scope) -> Option<&ResourceVersion> {
         self.0.get(scope)?.as_ref()
     }
 
-    /// The version of the scope an object of this key belongs to.
+    /// The version of the scope that a key belongs to.
     pub fn of_key(&self, key: &ObjectKey) -> Option<&ResourceVersion> {
         self.get(&self.scope_of(key)?)
     }
 
-    /// The scope of this store that an object of this key belongs to, if one does.
+    /// The scope of this store that a key belongs to, if any.
     pub fn scope_of(&self, key: &ObjectKey) -> Option<Scope> {
-        // A store has all namespaces as its only scope, or one scope for each namespace.
+        // A store has either the scope of all namespaces only, or one scope per namespace.
         let own = key.namespace_arc().cloned().map(Scope::Namespace);
         [Some(Scope::All), own]
             .into_iter()
@@ -66,12 +66,12 @@ impl Versions {
         self.0.len()
     }
 
-    /// Whether nothing was listed, and nothing announced, yet.
+    /// Whether no scope was added yet.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The version all scopes have in common: that of the only scope, or, of several, the one they all have.
+    /// The version of the only scope. With several scopes, their version if it is the same in all.
     pub fn common(&self) -> Option<&ResourceVersion> {
         let mut versions = self.0.values();
         let first = versions.next()?.as_ref()?;
@@ -80,7 +80,7 @@ impl Versions {
             .then_some(first)
     }
 
-    /// Whether every scope has come as far as `version`: what a wait for it asks.
+    /// Whether every scope has reached `version`. This is the condition that a wait for it checks.
     ///
     /// ```
     /// use informer_core::store::{Progress, Versions};
@@ -105,22 +105,22 @@ impl Versions {
         }
     }
 
-    /// Whether the objects of a namespace belong to a scope of this store. A store that nobody fills from a server has none, and
-    /// then every namespace is as good as another.
+    /// Whether the objects of a namespace belong to a scope of this store. A store without an informer has
+    /// no scopes, and covers every namespace.
     pub fn cover(&self, namespace: &str) -> bool {
         self.0.is_empty()
             || self.0.contains_key(&Scope::All)
             || self.0.contains_key(&Scope::of(Some(namespace)))
     }
 
-    /// Makes a scope known before it has a version.
+    /// Adds a scope that has no version yet.
     pub(super) fn announce(&mut self, scope: &Scope) {
         if !self.0.contains_key(scope) {
             Arc::make_mut(&mut self.0).insert(scope.clone(), None);
         }
     }
 
-    /// Moves a scope forward, or anywhere if the versions cannot be ordered: then the later word is taken.
+    /// Moves a scope forward. If the two versions cannot be ordered, accepts the new one.
     pub(super) fn advance(&mut self, scope: &Scope, version: ResourceVersion) -> VersionChange {
         if let Some(own) = self.get(scope) {
             if *own == version {
@@ -134,7 +134,7 @@ impl Versions {
         VersionChange::Moved
     }
 
-    /// Sets a scope to any version, an older one too.
+    /// Sets a scope to any version, also to an older one.
     pub(super) fn rewind(&mut self, scope: &Scope, version: ResourceVersion) {
         Arc::make_mut(&mut self.0).insert(scope.clone(), Some(version));
     }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_a_wait_for_every_scope() {
+    fn a_version_is_reached_when_every_scope_has_reached_it() {
         let check = |of: &[(&str, &str)], expected| {
             assert_eq!(
                 versions(of).is_at_least(&ResourceVersion::new("10")),

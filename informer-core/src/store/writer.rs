@@ -1,4 +1,4 @@
-//! The write side of the store: there is one, and it alone changes objects and versions.
+//! The write side of the store. There is one writer, and only it changes objects and versions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,59 +6,61 @@ use std::sync::atomic::Ordering;
 
 use super::commit::Commit;
 use super::indexer::Indexer;
-use super::state::{Shared, State};
+use super::state::{StoreShared, StoreState};
 
-/// The only writer of a store. It cannot be cloned; readers come from [`indexer`](Self::indexer).
+/// The only writer of a store. It cannot be cloned; [`indexer`](Self::indexer) returns readers.
 ///
 /// Changes are made in a [`Commit`] and become visible all at once when it is published.
 ///
 /// # Retired snapshots
-/// Dropping the last holder of an old snapshot frees what newer ones no longer share: milliseconds after many
-/// changes. So that no reader pays for being the last, the store keeps every replaced snapshot until no reader
-/// holds it, and only the writer's side drops it: whoever drops what [`reap`](Self::reap) hands out, or, once 16
-/// that nobody holds have piled up, the next commit. The memory this takes is bounded by what readers hold
-/// themselves plus those 16 commits. When the writer is dropped, the last reader of a snapshot frees it.
+/// Dropping the last reference to an old snapshot frees what newer ones no longer share, which takes
+/// milliseconds after many changes. So that no reader pays for that, the store keeps every replaced
+/// snapshot until no reader holds it. It is freed when the result of [`reap`](Self::reap) is dropped, or,
+/// once 16 unheld snapshots have accumulated, by the next commit. The memory this takes is bounded by the
+/// snapshots that readers hold plus those 16 commits. After the writer is dropped, the last reader of a
+/// snapshot frees it.
 pub struct IndexerWriter<K> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<StoreShared<K>>,
 }
 
 impl<K: Send + Sync + 'static> IndexerWriter<K> {
-    /// The writer of a new, empty store.
+    /// Creates an empty store and returns its writer.
     #[expect(
         clippy::new_without_default,
-        reason = "a writer is made on purpose: it is the only one of its store"
+        reason = "a writer is the only one of its store and is created explicitly"
     )]
     pub fn new() -> Self {
         Self {
-            shared: Arc::new(Shared::new()),
+            shared: Arc::new(StoreShared::new()),
         }
     }
 
-    /// A reader of this store.
+    /// Returns a reader of this store.
     pub fn indexer(&self) -> Indexer<K> {
         Indexer {
             shared: self.shared.clone(),
         }
     }
 
-    /// Starts a commit on top of what is published. Dropped without [`publish`](Commit::publish), it changes
-    /// nothing.
+    /// Starts a commit based on the published state. Dropping it without [`publish`](Commit::publish)
+    /// changes nothing.
     pub fn begin(&mut self) -> Commit<'_, K> {
         Commit::new(&self.shared)
     }
 
-    /// An informer fills the store from now on: until [`filled`](Self::filled), readers are told that they are early.
+    /// Records that an informer fills the store from now on. Reads before [`filled`](Self::filled) log a
+    /// warning.
     pub(crate) fn attend(&self, resource: &str) {
         self.shared.freshness.attend(resource);
     }
 
-    /// The first list is complete.
+    /// Records that the first list is complete.
     pub(crate) fn filled(&self) {
         self.shared.freshness.filled();
     }
 
-    /// Takes out the retired snapshots that no reader holds any more. Dropping the result frees them, which may
-    /// take milliseconds: do it where that hurts nobody, such as a blocking thread.
+    /// Removes the retired snapshots that no reader holds. Dropping the result frees them, which may take
+    /// milliseconds: do it on a blocking thread.
     pub fn reap(&mut self) -> Retired<K> {
         let states = self.shared.publishing().reap();
         let current = self.shared.peek().changes;
@@ -69,12 +71,12 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
         }
     }
 
-    /// Whether a commit may run index functions of the user's, which may block.
+    /// Whether a commit may run index functions of users, which may block.
     pub(crate) fn runs_user_code(&self) -> bool {
         self.shared.user_code.load(Ordering::Acquire)
     }
 
-    /// The number of retired snapshots that readers still hold or nobody has reaped.
+    /// The number of retired snapshots that are still held or not yet reaped.
     pub fn retired(&self) -> usize {
         self.shared.publishing().retired()
     }
@@ -96,10 +98,10 @@ impl<K: Send + Sync + 'static> fmt::Debug for IndexerWriter<K> {
     }
 }
 
-/// Snapshots that nobody can reach any more. Dropping it frees them.
+/// Snapshots that no reader can reach. Dropping it frees them.
 #[must_use = "dropping it here frees the snapshots here"]
 pub struct Retired<K> {
-    states: Vec<Arc<State<K>>>,
+    states: Vec<Arc<StoreState<K>>>,
     changes: usize,
 }
 
@@ -109,8 +111,8 @@ impl<K> Retired<K> {
         self.states.len()
     }
 
-    /// How many changes of objects lie between these snapshots and the present one, in total: the most that
-    /// dropping them can free. One that a reader held for long may have many, however small the last commit
+    /// The number of object changes between these snapshots and the current one, in total. It bounds what
+    /// dropping them frees. A snapshot that was held for long may have many, however small the last commit
     /// was.
     pub fn changes(&self) -> usize {
         self.changes

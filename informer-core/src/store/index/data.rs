@@ -1,4 +1,4 @@
-//! The contents of one index at one snapshot, and how a change of an object moves it.
+//! The contents of one index in one snapshot, and its update when an object changes.
 
 use std::any::Any;
 use std::borrow::Borrow;
@@ -9,36 +9,37 @@ use super::{IndexName, IndexStatus, IndexValue};
 use crate::key::ObjectKey;
 use crate::mutant;
 use crate::store::key_ref::KeyRef;
-use crate::store::slot::Slot;
 use crate::store::snapshot::objects;
 use crate::store::state::Objects;
-use crate::store::tree::{Change, Packed, Plain, Tree, diff};
+use crate::store::stored_object::StoredObject;
+use crate::store::tree::{Difference, Packed, Plain, Tree, diff};
 
-/// An index whatever it is keyed by: what the writer needs to keep it up to date.
+/// An index, independent of its value type: the operations the writer needs.
 pub(in crate::store) trait AnyIndex<K>: Any + Send + Sync {
     fn name(&self) -> &IndexName;
-    /// A copy to change, as cheap as a clone of two trees.
+    /// A copy to change. Costs a few reference counts.
     fn fork(&self) -> Arc<dyn AnyIndex<K>>;
-    /// Moves one object from what it was to what it is.
-    fn apply(&mut self, key: KeyRef<'_>, old: Option<&Slot<K>>, new: Option<&Slot<K>>);
-    /// Moves the index from one set of objects to another, at the cost of their difference.
+    /// Replaces one object's old state by its new one.
+    fn apply(&mut self, key: KeyRef<'_>, old: Option<&StoredObject<K>>, new: Option<&StoredObject<K>>);
+    /// Updates the index from one set of objects to another, at the cost of their difference.
     fn catch_up(&mut self, from: &Objects<K>, to: &Objects<K>);
-    /// Computes the index from nothing.
+    /// Computes the index from all objects.
     fn rebuild(&mut self, objects: &Objects<K>);
     fn status(&self) -> IndexStatus;
 }
 
-/// The objects themselves, by value and then by key: a list by index reads no other tree.
+/// The objects themselves, by value and then by key, so that a list by index reads no other tree.
 type Postings<K, V> = Tree<Plain<V>, Objects<K>>;
 
-/// One index at one snapshot.
+/// One index in one snapshot.
 pub(in crate::store) struct IndexData<K, V> {
     source: Arc<IndexSource<K, V>>,
     postings: Postings<K, V>,
-    /// The objects the function failed for: they have no values, whatever the function says later.
+    /// The objects that the function failed for. They are under no value, whatever the function returns
+    /// later.
     failed: Tree<Packed, ()>,
-    /// How many values an object has, for those that have more than one. With it an update that changes no
-    /// value, as most do, is recognised without calling the function for the old state too.
+    /// The number of values of each object that has more than one. It lets an update that changes no value,
+    /// which is the common case, be recognised without calling the function for the old state.
     several: Tree<Packed, usize>,
 }
 
@@ -65,7 +66,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
         data
     }
 
-    /// The contents behind `index`, if it comes from `source`.
+    /// The contents of `index`, if it was built from `source`.
     pub(in crate::store) fn of<'a>(
         index: &'a dyn AnyIndex<K>,
         source: &Arc<IndexSource<K, V>>,
@@ -73,7 +74,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
         Self::typed(index).filter(|data| Arc::ptr_eq(&data.source, source))
     }
 
-    /// The contents behind `index`, if it has this type of value.
+    /// The contents of `index`, if it has this value type.
     pub(in crate::store) fn typed(index: &dyn AnyIndex<K>) -> Option<&Self> {
         (index as &dyn Any).downcast_ref()
     }
@@ -82,7 +83,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
         &self.source
     }
 
-    /// The values of an object; none, and a report, if the function fails.
+    /// The values of an object. If the function fails, reports it and returns none.
     fn values(&mut self, key: KeyRef<'_>, object: &K) -> Vec<V> {
         match self.source.values(object) {
             Ok(values) => {
@@ -97,7 +98,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
         }
     }
 
-    /// Whether the index has the object under exactly these values, at least one.
+    /// Whether the object is in the index under exactly these values, at least one.
     fn has_exactly(&self, key: KeyRef<'_>, values: &[V]) -> bool {
         let is_in = |value: &V| self.set(value).is_some_and(|set| set.get(key).is_some());
         !values.is_empty()
@@ -113,8 +114,8 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
         }
     }
 
-    /// Takes one object out of the set of one value, and the set out of the index if it was the last.
-    fn take(&mut self, value: &V, key: KeyRef<'_>) -> Option<Slot<K>> {
+    /// Removes one object from the set of one value, and the set from the index if it is empty then.
+    fn take(&mut self, value: &V, key: KeyRef<'_>) -> Option<StoredObject<K>> {
         let set = self.postings.get_mut(value)?;
         let taken = set.remove(key);
         if set.is_empty() {
@@ -123,17 +124,17 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
         taken
     }
 
-    fn put(&mut self, value: &V, key: KeyRef<'_>, slot: &Slot<K>) {
+    fn put(&mut self, value: &V, key: KeyRef<'_>, stored: &StoredObject<K>) {
         if let Some(set) = self.postings.get_mut(value) {
-            set.insert(key, slot.clone());
+            set.insert(key, stored.clone());
         } else {
             self.postings
-                .insert(value, Tree::from_sorted([(key, slot.clone())]));
+                .insert(value, Tree::from_sorted([(key, stored.clone())]));
         }
     }
 
-    /// Takes one object out of every set. Only for a function that answers differently from one call to the next:
-    /// then its answer does not say where the object is.
+    /// Removes one object from every set. Only for a function that is not pure: its result for the old
+    /// state does not say which sets hold the object.
     fn purge(&mut self, key: KeyRef<'_>) {
         let holds = |(value, set): (&V, &Objects<K>)| set.get(key).map(|_| value.clone());
         let values: Vec<V> = self.postings.iter().filter_map(holds).collect();
@@ -143,7 +144,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
     }
 }
 
-// Reading.
+// Reads.
 impl<K, V: IndexValue> IndexData<K, V> {
     /// The objects with this value.
     pub(in crate::store) fn set<Q: Ord + ?Sized>(&self, value: &Q) -> Option<&Objects<K>>
@@ -198,7 +199,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
         Arc::new(self.clone())
     }
 
-    fn apply(&mut self, key: KeyRef<'_>, old: Option<&Slot<K>>, new: Option<&Slot<K>>) {
+    fn apply(&mut self, key: KeyRef<'_>, old: Option<&StoredObject<K>>, new: Option<&StoredObject<K>>) {
         let had_values = old.is_some() && self.failed.get(key).is_none();
         let after = match new {
             Some(new) => self.values(key, &new.peek()),
@@ -225,15 +226,15 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
             }
             self.note_count(key, after.len());
         }
-        if let Some(slot) = new {
+        if let Some(stored) = new {
             for value in &after {
-                self.put(value, key, slot);
+                self.put(value, key, stored);
             }
         }
     }
 
     fn catch_up(&mut self, from: &Objects<K>, to: &Objects<K>) {
-        diff(from, to, |Change { key, old, new }| {
+        diff(from, to, |Difference { key, old, new }| {
             let is_same = matches!((old, new), (Some(old), Some(new)) if old.is_same(new));
             if !is_same {
                 self.apply(key, old, new);
@@ -245,17 +246,17 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
         self.failed = Tree::default();
         self.several = Tree::default();
         let mut entries = Vec::with_capacity(objects.len());
-        for (key, slot) in objects.iter() {
-            let values = self.values(key, &slot.peek());
+        for (key, stored) in objects.iter() {
+            let values = self.values(key, &stored.peek());
             self.note_count(key, values.len());
-            entries.extend(values.into_iter().map(|value| (value, key, slot)));
+            entries.extend(values.into_iter().map(|value| (value, key, stored)));
         }
         // Stable: the objects of one value stay in the order of their keys.
         entries.sort_by(|(this, ..), (that, ..)| this.cmp(that));
         let sets = entries
             .chunk_by(|(this, ..), (that, ..)| this == that)
             .map(|entries| {
-                let set = Tree::from_sorted(entries.iter().map(|(_, key, slot)| (*key, (*slot).clone())));
+                let set = Tree::from_sorted(entries.iter().map(|(_, key, stored)| (*key, (*stored).clone())));
                 (&entries[0].0, set)
             });
         self.postings = Tree::from_sorted(sets);

@@ -1,4 +1,4 @@
-//! Calls of an index function: user code that may fail or panic, and then hurts only itself.
+//! Calls index functions, which are user code: an error or a panic affects only its own index.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,17 +9,17 @@ use super::{IndexName, IndexValue};
 use crate::key::ObjectKey;
 use crate::store::key_ref::KeyRef;
 
-/// The user's function, with its answer collected: the values of an object, or why there are none.
+/// The user's function: returns the values of an object, or an error message.
 pub(in crate::store) type IndexFunction<K, V> = Box<dyn Fn(&K) -> Result<Vec<V>, String> + Send + Sync>;
 
-/// What stays the same over the life of an index: name and function, and the record of its failures.
+/// The constant part of an index: its name and function, and the record of failures.
 pub(in crate::store) struct IndexSource<K, V> {
     pub(in crate::store) name: IndexName,
     function: IndexFunction<K, V>,
     failures: Mutex<Failures>,
 }
 
-/// The failures of one index function so far.
+/// The failures of one index function.
 #[derive(Clone, Default)]
 pub(super) struct Failures {
     pub(super) count: u64,
@@ -36,11 +36,11 @@ impl<K, V: IndexValue> IndexSource<K, V> {
         }
     }
 
-    /// The values of an object in order, each once. The error is what the function said.
+    /// The distinct values of an object, in order, or the function's error message.
     pub(super) fn values(&self, object: &K) -> Result<Vec<V>, String> {
         let _inside = Inside::enter();
-        // Sorting calls the value's own `Ord`, user code too. The function sees the object by shared reference and
-        // nothing of the index, so there is no half-done change a panic could leave behind.
+        // Sorting calls the value's own `Ord`, which is user code too. The function has a shared reference
+        // to the object and none to the index, so a panic cannot leave a partial change.
         let call = AssertUnwindSafe(|| {
             let mut values = (self.function)(object)?;
             values.sort_unstable();
@@ -50,8 +50,8 @@ impl<K, V: IndexValue> IndexSource<K, V> {
         catch_unwind(call).unwrap_or_else(|panic| Err(message(&*panic)))
     }
 
-    /// Notes a failure and says so in the log: the first, the second, the fourth and so on, because a function that
-    /// fails for one object may fail for all. The message stays out of the log: it may quote the object.
+    /// Records a failure, and logs the first, the second, the fourth and so on, because a function that
+    /// fails for one object may fail for all. The message is not logged: it may quote the object.
     pub(super) fn report(&self, key: KeyRef<'_>, message: String) {
         let mut noted = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         noted.count += 1;
@@ -75,7 +75,7 @@ impl<K, V: IndexValue> IndexSource<K, V> {
     }
 }
 
-/// What a panic was about, as far as it says.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()
@@ -88,12 +88,12 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread is in an index function now.
+/// Whether this thread is inside an index function.
 pub(in crate::store) fn inside_index_function() -> bool {
     DEPTH.get() > 0
 }
 
-/// Marks the thread as being in an index function until dropped.
+/// Marks the thread as inside an index function until it is dropped.
 struct Inside;
 
 impl Inside {

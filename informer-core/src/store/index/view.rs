@@ -1,4 +1,4 @@
-//! Reading one index at one snapshot.
+//! Reads of one index in one snapshot.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -8,37 +8,39 @@ use super::IndexValue;
 use super::data::IndexData;
 use crate::key::ObjectKey;
 use crate::store::key_ref::KeyRef;
-use crate::store::slot::ObjectRef;
-use crate::store::state::State;
+use crate::store::state::StoreState;
+use crate::store::stored_object::ObjectRef;
 use crate::store::tree::Tree;
 
-/// One index at one snapshot, which it keeps alive. It never changes; objects come ordered by namespace, then name.
-pub struct IndexView<K, V>(Place<K, V>);
+/// One index in one snapshot, which it keeps alive. It never changes; objects are ordered by namespace,
+/// then name.
+pub struct IndexView<K, V>(Contents<K, V>);
 
-/// Where the index is.
-enum Place<K, V> {
-    /// In a snapshot. The whole snapshot is held, so that the store knows of this reader and drops it itself.
-    Stored { state: Arc<State<K>>, at: usize },
+/// Where the contents are.
+enum Contents<K, V> {
+    /// In a snapshot. Holds the whole snapshot, so that the store counts this reader and frees the snapshot
+    /// itself.
+    Stored { state: Arc<StoreState<K>>, at: usize },
     /// Computed for a snapshot that does not have it.
     Built(Arc<IndexData<K, V>>),
 }
 
 impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
-    /// The index at a position of the snapshot, where it is known to be of these types.
-    pub(super) fn stored(state: Arc<State<K>>, at: usize) -> Self {
-        Self(Place::Stored { state, at })
+    /// The index at a position of the snapshot that is known to have these types.
+    pub(super) fn stored(state: Arc<StoreState<K>>, at: usize) -> Self {
+        Self(Contents::Stored { state, at })
     }
 
     pub(super) fn built(data: IndexData<K, V>) -> Self {
-        Self(Place::Built(Arc::new(data)))
+        Self(Contents::Built(Arc::new(data)))
     }
 
     fn data(&self) -> &IndexData<K, V> {
         match &self.0 {
-            Place::Stored { state, at } => {
+            Contents::Stored { state, at } => {
                 IndexData::typed(&*state.indexes[*at]).expect("the position was found by these types")
             }
-            Place::Built(data) => data,
+            Contents::Built(data) => data,
         }
     }
 
@@ -58,7 +60,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
         self.data().keys(value)
     }
 
-    /// The objects with this value and their keys, without a reference count touched.
+    /// The objects with this value and their keys, borrowed from the snapshot.
     pub fn iter<Q: Ord + ?Sized>(&self, value: &Q) -> impl Iterator<Item = (KeyRef<'_>, ObjectRef<'_, K>)>
     where
         V: Borrow<Q>,
@@ -66,10 +68,10 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
         let set = self.data().set(value);
         set.into_iter()
             .flat_map(Tree::iter)
-            .map(|(key, slot)| (key, slot.peek()))
+            .map(|(key, stored)| (key, stored.peek()))
     }
 
-    /// The values that at least one object has, in order, each once.
+    /// The distinct values that at least one object has, in order.
     pub fn values(&self) -> Vec<V> {
         self.data().distinct()
     }
@@ -91,11 +93,11 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
 impl<K, V> Clone for IndexView<K, V> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
-            Place::Stored { state, at } => Place::Stored {
+            Contents::Stored { state, at } => Contents::Stored {
                 state: state.clone(),
                 at: *at,
             },
-            Place::Built(data) => Place::Built(data.clone()),
+            Contents::Built(data) => Contents::Built(data.clone()),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Readers, and indexes being added, while the writer commits.
+//! Readers and new indexes while the writer commits.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ fn name(number: u64) -> String {
     )
 }
 
-/// One commit: every object gets the version of the commit, and one of them is missing.
+/// One commit: sets every object to the commit's version, and removes one of them.
 fn commit_round(writer: &mut IndexerWriter<ConfigMap>, round: u64) {
     let value = format!("round-{round}");
     let mut commit = writer.begin();
@@ -32,7 +32,7 @@ fn commit_round(writer: &mut IndexerWriter<ConfigMap>, round: u64) {
     commit.publish();
 }
 
-/// Checks that a snapshot is one commit, and returns which.
+/// Checks that a snapshot is of one commit, and returns which.
 fn round_of(snapshot: &Snapshot<ConfigMap>) -> u64 {
     let Some(version) = snapshot.resource_version() else {
         assert!(snapshot.is_empty());
@@ -45,7 +45,7 @@ fn round_of(snapshot: &Snapshot<ConfigMap>) -> u64 {
 }
 
 #[test]
-fn readers_see_whole_commits_and_never_go_back() {
+fn readers_see_whole_commits_in_order() {
     let (mut writer, indexer) = store::new();
     let by_value = indexer.add_index("value", values_of).unwrap();
     let done = AtomicBool::new(false);
@@ -110,8 +110,8 @@ fn indexes_added_while_the_writer_commits_are_complete() {
     });
 }
 
-/// Every call of the function while it runs unlocked lets another commit slip in, so the index never catches up by
-/// itself and has to hold the writer up for the last one.
+/// Every call of the function runs another commit, so the index never catches up without the lock, and must
+/// make the writer wait for the last commit.
 #[test]
 fn an_index_catches_up_with_a_writer_that_never_pauses() {
     let (mut writer, indexer) = store::new();
@@ -134,7 +134,7 @@ fn an_index_catches_up_with_a_writer_that_never_pauses() {
 }
 
 #[test]
-fn a_name_wanted_by_many_threads_is_given_to_one() {
+fn concurrent_adds_of_one_name_create_one_index() {
     let (_writer, indexer) = store::new::<ConfigMap>();
     let winners: usize = thread::scope(|scope| {
         let add = || usize::from(indexer.add_index("value", values_of).is_ok());

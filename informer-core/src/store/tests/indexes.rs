@@ -1,4 +1,4 @@
-//! Secondary indexes: exact through every change, and unharmed by functions that fail.
+//! Secondary indexes: exact after every change, and isolated from functions that fail.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -51,7 +51,7 @@ fn values_are_distinct_and_in_order() {
 
 /// Upstream: TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex.
 #[test]
-fn a_value_without_objects_vanishes() {
+fn a_value_without_objects_is_removed() {
     let (mut writer, indexer) = store::new();
     let index = indexer.index(&BY_VALUE).unwrap();
     put(&mut writer, &[("ns/a", &["x"])]);
@@ -97,7 +97,7 @@ fn an_index_added_late_is_complete_at_once() {
 }
 
 #[test]
-fn a_snapshot_from_before_an_index_was_added_can_be_queried() {
+fn an_index_can_be_read_at_an_older_snapshot() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/a", &["x"])]);
     let before = indexer.snapshot();
@@ -112,7 +112,7 @@ fn a_snapshot_from_before_an_index_was_added_can_be_queried() {
 }
 
 #[test]
-fn a_name_is_given_once_and_a_definition_is_shared() {
+fn a_name_is_taken_once_and_a_definition_is_shared() {
     static OTHER_TYPE: IndexDefinition<ConfigMap, usize> = IndexDefinition::new("value", |_| vec![1]);
     let (mut writer, indexer) = store::new();
     let first = indexer.index(&BY_VALUE).unwrap();
@@ -131,10 +131,10 @@ fn a_name_is_given_once_and_a_definition_is_shared() {
     );
 }
 
-/// Two definitions of one name and type: the second one was answered from the first.
+/// A regression: of two definitions with one name and type, the second returned the index of the first.
 #[test]
 fn another_definition_of_the_same_name_is_refused() {
-    // The same function on purpose: definitions are told apart by where they are made, not by what they call.
+    // The same function on purpose: definitions are distinguished by their location, not by their function.
     static SAME_NAME: IndexDefinition<ConfigMap, String> = IndexDefinition::new("value", values_of);
     let (_writer, indexer) = store::new();
     indexer.index(&BY_VALUE).unwrap();
@@ -143,7 +143,7 @@ fn another_definition_of_the_same_name_is_refused() {
     assert_eq!(
         indexer.index(&SAME_NAME).unwrap_err(),
         taken,
-        "not even the second time"
+        "also the second time"
     );
 }
 
@@ -161,7 +161,7 @@ fn copies_of_one_definition_are_one_definition() {
     assert_eq!(indexer.index_status().len(), 3);
 }
 
-/// It ran for the old state too, at every update.
+/// A regression: the function ran for the old state too, at every update.
 #[test]
 fn a_function_runs_once_for_an_update_that_keeps_the_values() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -189,7 +189,7 @@ fn a_function_runs_once_for_an_update_that_keeps_the_values() {
     );
     check_calls(&[("ns/a", &["x", "y"])], 2, &["x: ns/a ns/b", "y: ns/a ns/b"]);
     check_calls(&[("ns/a", &["x", "y"])], 1, &["x: ns/a ns/b", "y: ns/a ns/b"]);
-    // Fewer values, all of which it had: the one it lost is known from the old state only.
+    // Fewer values, all of which it had: the removed one is known only from the old state.
     check_calls(&[("ns/b", &["y"])], 2, &["x: ns/a", "y: ns/a ns/b"]);
     check_calls(&[("ns/b", &["y"])], 1, &["x: ns/a", "y: ns/a ns/b"]);
     check_calls(&[("ns/b", &[])], 2, &["x: ns/a", "y: ns/a"]);
@@ -204,7 +204,7 @@ fn a_label_index_is_found_by_its_label() {
     assert!(indexer.add_label_index("app").is_ok());
     assert!(
         indexer.add_index("app", values_of).is_ok(),
-        "labels have names of their own"
+        "label indexes have their own names"
     );
     put(&mut writer, &[("ns/c", &["front"])]);
     check(&added, &["front: ns/a ns/c"]);
@@ -224,7 +224,7 @@ fn touchy(object: &ConfigMap) -> Vec<String> {
 }
 
 #[test]
-fn a_function_that_panics_hurts_only_that_object_in_that_index() {
+fn a_panic_affects_only_its_object_in_its_index() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/old", &["bad", "x"])]);
     let good = indexer.index(&BY_VALUE).unwrap();
@@ -249,7 +249,7 @@ fn a_function_that_panics_hurts_only_that_object_in_that_index() {
 }
 
 #[test]
-fn a_function_that_fails_is_reported_with_what_it_said() {
+fn a_failing_function_is_reported_with_its_message() {
     let (mut writer, indexer) = store::new();
     let even = |object: &ConfigMap| match values_of(object).len() {
         count if count % 2 == 0 => Ok([count]),
@@ -265,7 +265,7 @@ fn a_function_that_fails_is_reported_with_what_it_said() {
 }
 
 #[test]
-fn a_function_that_fails_only_sometimes_leaves_no_ghost() {
+fn an_intermittent_failure_leaves_no_stale_entry() {
     static BROKEN: AtomicBool = AtomicBool::new(false);
     let (mut writer, indexer) = store::new();
     let moody = |object: &ConfigMap| {

@@ -1,4 +1,4 @@
-//! Random operations on the store, against plain maps that do the same the slow way.
+//! Random operations on the store, compared with plain maps.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -9,7 +9,7 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::store::{self, Index, Missing, Snapshot};
 
-/// The objects of the store as their versions and values, and the rest of what a snapshot shows.
+/// The contents of the store: objects as versions and values, and the rest of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Model {
     objects: BTreeMap<ObjectKey, (u64, Vec<String>)>,
@@ -96,8 +96,8 @@ impl Model {
         let last: BTreeMap<&String, u64> = items.iter().map(|(name, version)| (name, *version)).collect();
         let reached = self.versions.get(scope).copied();
         for (name, version) in last {
-            // An unchanged object keeps what is stored, other values included; not one that is newer than its store, which is
-            // left over from before a rewind.
+            // An unchanged object keeps its stored values. An object newer than its store does not: it was
+            // kept when the server was rewound.
             let keeps = |stored: u64| stored == version && reached.is_none_or(|reached| stored <= reached);
             if self
                 .objects
@@ -134,14 +134,14 @@ fn shown(snapshot: &Snapshot<ConfigMap>) -> Model {
 /// The index function of this test: panics for the value `bad`.
 fn function(object: &ConfigMap) -> Vec<String> {
     let values = values_of(object);
-    // Without a message and without the hook that prints one: there are thousands.
+    // Without a message and without the hook that prints one: there are thousands of panics.
     if values.contains(&"bad".to_owned()) {
         std::panic::resume_unwind(Box::new("bad"));
     }
     values
 }
 
-/// Whether an index shows what computing it from the objects of the same snapshot gives (I6).
+/// Checks that an index equals the one computed from the objects of the same snapshot (I6).
 fn check_index(snapshot: &Snapshot<ConfigMap>, index: &Index<ConfigMap, String>) {
     let mut expected: BTreeMap<String, Vec<ObjectKey>> = BTreeMap::new();
     snapshot.for_each(|key, object| {
@@ -162,7 +162,7 @@ fn check_index(snapshot: &Snapshot<ConfigMap>, index: &Index<ConfigMap, String>)
         for (key, object) in view.iter(&value) {
             assert!(
                 Arc::ptr_eq(&object, &snapshot.peek(&key.to_key()).unwrap()),
-                "{key} is another object"
+                "{key} is not the stored object"
             );
         }
     }
@@ -172,7 +172,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_store_does_what_plain_maps_do(steps in prop::collection::vec(step(), 1..200)) {
+    fn the_store_behaves_like_plain_maps(steps in prop::collection::vec(step(), 1..200)) {
         let (mut writer, indexer) = store::new::<ConfigMap>();
         let mut published = Model::default();
         let mut indexes = Vec::new();

@@ -1,10 +1,10 @@
-//! Who drops old snapshots, and when.
+//! When old snapshots are dropped, and by which thread.
 
 use super::*;
 use crate::store;
 
 #[test]
-fn a_snapshot_that_is_read_is_not_reaped_until_its_reader_is_done() {
+fn a_held_snapshot_is_not_reaped() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/a", &[])]);
     drop(writer.reap());
@@ -15,7 +15,7 @@ fn a_snapshot_that_is_read_is_not_reaped_until_its_reader_is_done() {
     drop(held);
     assert!(
         first.upgrade().is_some(),
-        "the reader was last and did not pay for it"
+        "the reader was the last holder but did not free it"
     );
     let retired = writer.reap();
     assert_eq!((retired.len(), writer.retired()), (1, 0));
@@ -24,9 +24,9 @@ fn a_snapshot_that_is_read_is_not_reaped_until_its_reader_is_done() {
     assert!(first.upgrade().is_none());
 }
 
-/// What decides where it is dropped: the last commit may have been a small one.
+/// The number of changes determines where a snapshot is dropped: the last commit may have been a small one.
 #[test]
-fn a_retired_snapshot_says_by_how_many_changes_it_differs() {
+fn a_retired_snapshot_counts_its_changes() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/a", &[])]);
     drop(writer.reap());
@@ -44,7 +44,7 @@ fn a_retired_snapshot_says_by_how_many_changes_it_differs() {
 }
 
 #[test]
-fn a_view_of_an_index_counts_as_a_reader() {
+fn an_index_view_counts_as_a_reader() {
     let (mut writer, indexer) = store::new();
     let index = indexer.add_index("value", values_of).unwrap();
     put(&mut writer, &[("ns/a", &["x"])]);
@@ -57,7 +57,7 @@ fn a_view_of_an_index_counts_as_a_reader() {
 }
 
 #[test]
-fn without_a_reaper_what_nobody_reads_does_not_pile_up() {
+fn unheld_snapshots_do_not_accumulate_without_a_reaper() {
     let (mut writer, indexer) = store::new();
     let mut held = Vec::new();
     for round in 0..200 {
@@ -78,7 +78,7 @@ fn without_a_reaper_what_nobody_reads_does_not_pile_up() {
 }
 
 #[test]
-fn a_writer_that_goes_leaves_nothing_behind() {
+fn a_dropped_writer_leaves_no_retired_snapshots() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/a", &[])]);
     let first = Arc::downgrade(&indexer.get(&key("ns/a")).unwrap());

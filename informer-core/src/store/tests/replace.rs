@@ -1,4 +1,4 @@
-//! Lists put in the place of what a scope holds.
+//! Replacements of a scope's objects by a list.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ fn replace(
     replacement
 }
 
-/// Checks what a replacement says it did, written as its debug output does.
+/// Checks the result of a replacement, written as its debug output.
 fn check(replacement: &Replacement<ConfigMap>, removed: &[&str], items: &[&str]) {
     let keys: Vec<String> = replacement
         .removed
@@ -39,7 +39,7 @@ fn strings(texts: &[&str]) -> Vec<String> {
 
 /// Upstream: TestCache (its Replace half).
 #[test]
-fn a_list_replaces_everything_and_says_what_it_did() {
+fn a_list_replaces_everything_and_reports_the_changes() {
     let (mut writer, indexer) = store::new();
     let index = indexer.add_index("value", values_of).unwrap();
     let first = replace(
@@ -68,7 +68,7 @@ fn a_list_replaces_everything_and_says_what_it_did() {
 }
 
 #[test]
-fn an_unchanged_object_keeps_its_place_in_memory() {
+fn an_unchanged_object_keeps_its_arc() {
     let (mut writer, indexer) = store::new();
     let mut check = |old: u64, new: u64, other_uid: Option<&str>, is_kept: bool| {
         let (name, all) = ("ns/a", Scope::All);
@@ -142,7 +142,7 @@ fn a_list_of_one_namespace_leaves_the_others_alone() {
 }
 
 #[test]
-fn what_could_not_be_decoded_counts_as_present() {
+fn undecodable_objects_count_as_present() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/a", &[]), ("ns/b", &[]), ("ns/c", &[])]);
     let kept = Missing::RemoveExcept(HashSet::from([key("ns/b"), key("ns/never-seen")]));
@@ -157,7 +157,7 @@ fn what_could_not_be_decoded_counts_as_present() {
 }
 
 #[test]
-fn a_list_clears_the_stale_marks_of_what_it_has_and_of_what_is_gone() {
+fn a_list_clears_the_stale_marks_of_listed_and_removed_keys() {
     let check = |missing: Missing, expected: &[&str]| {
         let (mut writer, indexer) = store::new();
         let mut commit = writer.begin();
@@ -182,10 +182,10 @@ fn a_list_clears_the_stale_marks_of_what_it_has_and_of_what_is_gone() {
     check(Missing::Keep, &["ns/broken", "ns/gone", "other/x"]);
 }
 
-/// An object of the same name that could not be decoded took its place: what was stored is removed, nothing
-/// else is.
+/// Another object with the same name was listed and could not be used: the stored one is removed, and
+/// nothing else.
 #[test]
-fn what_is_kept_can_be_removed_by_name() {
+fn kept_objects_can_be_removed_by_key() {
     let (mut writer, indexer) = store::new();
     let all = &[("ns/a", 1), ("ns/b", 2), ("ns/c", 3)];
     drop(replace(&mut writer, &Scope::All, all, Missing::Remove));

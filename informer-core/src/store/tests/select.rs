@@ -1,4 +1,4 @@
-//! Reads by selector: how much of the store they touch.
+//! Reads by selector: how many objects they examine.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,11 +10,11 @@ use super::key;
 use crate::selector::Selector;
 use crate::store::{self, Indexer, IndexerWriter};
 
-/// A kind that counts how often its metadata is looked at, which is what a selector costs.
+/// A kind that counts how often its metadata is read, which is the cost of a selector.
 struct Counted(ObjectMeta);
 
 thread_local! {
-    static LOOKS: Cell<usize> = const { Cell::new(0) };
+    static READS: Cell<usize> = const { Cell::new(0) };
 }
 
 impl kube::Resource for Counted {
@@ -38,7 +38,7 @@ impl kube::Resource for Counted {
     }
 
     fn meta(&self) -> &ObjectMeta {
-        LOOKS.set(LOOKS.get() + 1);
+        READS.set(READS.get() + 1);
         &self.0
     }
 
@@ -47,7 +47,8 @@ impl kube::Resource for Counted {
     }
 }
 
-/// Twenty objects in each of two namespaces: half of them are `app=web`, a tenth are `node=n1`, all are `zone=z`.
+/// Twenty objects in each of two namespaces: half of them are `app=web`, a tenth are `node=n1`, all are
+/// `zone=z`.
 fn filled() -> (IndexerWriter<Counted>, Indexer<Counted>) {
     let (mut writer, indexer) = store::new();
     let mut commit = writer.begin();
@@ -70,15 +71,15 @@ fn filled() -> (IndexerWriter<Counted>, Indexer<Counted>) {
     (writer, indexer)
 }
 
-/// What a read found, and how many objects' labels it looked at.
+/// The objects a read found, and the number of objects whose labels it read.
 fn cost(read: impl FnOnce() -> usize) -> (usize, usize) {
-    LOOKS.set(0);
+    READS.set(0);
     let found = read();
-    (found, LOOKS.get())
+    (found, READS.get())
 }
 
 #[test]
-fn a_selector_costs_what_the_best_index_offers() {
+fn a_selector_examines_only_the_smallest_candidate_set() {
     let (_writer, indexer) = filled();
     let check = |text: &str, everywhere: (usize, usize), in_one: (usize, usize)| {
         let selector: Selector = text.parse().unwrap();
@@ -99,7 +100,7 @@ fn a_selector_costs_what_the_best_index_offers() {
 }
 
 #[test]
-fn everything_and_nothing_cost_no_label_work() {
+fn selecting_everything_or_nothing_reads_no_labels() {
     let (_writer, indexer) = filled();
     let (everything, nothing) = (Selector::everything(), Selector::nothing());
     assert_eq!(cost(|| indexer.select(&everything).len()), (40, 0));
@@ -110,7 +111,7 @@ fn everything_and_nothing_cost_no_label_work() {
 }
 
 #[test]
-fn several_values_of_an_index_are_walked_in_the_order_of_keys() {
+fn objects_of_several_index_values_are_in_key_order() {
     let (_writer, indexer) = filled();
     indexer.add_label_index("node").unwrap();
     let selector: Selector = "node in (n7,n3,n5,none)".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Puts, removals, versions and stale marks of single commits.
+//! Inserts, removals, versions and stale keys of single commits.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::store::{self, Progress, VersionChange};
 
 /// Upstream: TestCache.
 #[test]
-fn objects_are_put_in_read_changed_and_taken_out() {
+fn objects_are_inserted_read_updated_and_removed() {
     let (mut writer, indexer) = store::new();
     let mut commit = writer.begin();
     assert!(commit.upsert(key("ns/a"), object("ns/a", 1, &[])).is_none());
@@ -82,10 +82,10 @@ fn a_dropped_commit_changes_nothing() {
     assert_eq!(indexer.resource_version(), None);
 }
 
-/// Upstream: TestThreadSafeStoreRV. There the object put in moves the version; here the caller does, because an
-/// object of an initial stream must not.
+/// Upstream: TestThreadSafeStoreRV. There an inserted object moves the version; here the caller does,
+/// because an object of an initial stream must not.
 #[test]
-fn the_version_moves_forward_with_deltas_and_never_back() {
+fn the_version_only_moves_forward() {
     let (mut writer, indexer) = store::new::<ConfigMap>();
     let mut check = |text: &str, expected: VersionChange, now: &str| {
         let mut commit = writer.begin();
@@ -112,7 +112,7 @@ fn the_version_moves_forward_with_deltas_and_never_back() {
 }
 
 #[test]
-fn each_namespace_has_a_version_and_a_wait_is_for_all_of_them() {
+fn each_namespace_has_a_version_and_all_must_reach_it() {
     let (mut writer, indexer) = store::new::<ConfigMap>();
     let (web, db) = (Scope::of(Some("web")), Scope::of(Some("db")));
     let mut commit = writer.begin();
@@ -133,7 +133,7 @@ fn each_namespace_has_a_version_and_a_wait_is_for_all_of_them() {
 }
 
 #[test]
-fn a_stale_mark_stays_until_its_key_is_put_in_or_taken_out() {
+fn a_key_is_stale_until_it_is_inserted_or_removed() {
     let (mut writer, indexer) = store::new();
     put(&mut writer, &[("ns/a", &[])]);
     let mut commit = writer.begin();
@@ -177,6 +177,9 @@ fn debug_output_shows_no_object() {
 }
 
 #[test]
-fn a_slot_is_one_pointer_wide() {
-    assert_eq!(size_of::<store::Slot<ConfigMap>>(), size_of::<Arc<ConfigMap>>());
+fn a_stored_object_is_one_pointer_wide() {
+    assert_eq!(
+        size_of::<store::StoredObject<ConfigMap>>(),
+        size_of::<Arc<ConfigMap>>()
+    );
 }

@@ -1,15 +1,15 @@
-//! Walks over a tree in key order, and over the difference of two trees.
+//! Iterates over a tree in key order, and over the difference of two trees.
 
 use std::cmp::Ordering;
 
 use super::Tree;
 use super::keys::Keys;
-use super::node::{Inner, Leaf, Node};
+use super::node::{Branch, Leaf, Node};
 
 /// The entries of a tree in order.
 pub(in crate::store) struct Iter<'a, B, T> {
-    /// The inner nodes above the leaf, each with the child to visit next.
-    above: Vec<(&'a Inner<B, T>, usize)>,
+    /// The branches above the leaf, each with the child to visit next.
+    above: Vec<(&'a Branch<B, T>, usize)>,
     leaf: Option<&'a Leaf<B, T>>,
     at: usize,
 }
@@ -32,7 +32,7 @@ impl<'a, B: Keys, T> Iter<'a, B, T> {
                     iter.settle();
                     return iter;
                 }
-                Node::Inner(inner) => {
+                Node::Branch(inner) => {
                     let at = inner.child(find(&inner.bounds));
                     iter.above.push((inner, at + 1));
                     node = &inner.children[at];
@@ -41,9 +41,9 @@ impl<'a, B: Keys, T> Iter<'a, B, T> {
         }
     }
 
-    /// Goes on to the next leaf if this one is used up.
+    /// Moves to the next leaf if this one is exhausted.
     fn settle(&mut self) {
-        while self.leaf.is_some_and(|leaf| self.at >= leaf.slots.len()) {
+        while self.leaf.is_some_and(|leaf| self.at >= leaf.values.len()) {
             self.next_leaf();
         }
     }
@@ -63,7 +63,7 @@ impl<'a, B: Keys, T> Iter<'a, B, T> {
                         self.leaf = Some(leaf);
                         return;
                     }
-                    Node::Inner(inner) => {
+                    Node::Branch(inner) => {
                         self.above.push((inner, 1));
                         node = &inner.children[0];
                     }
@@ -74,14 +74,13 @@ impl<'a, B: Keys, T> Iter<'a, B, T> {
 
     fn peek(&self) -> Option<(B::Ref<'a>, &'a T)> {
         let leaf = self.leaf?;
-        Some((leaf.keys.get(self.at), &leaf.slots[self.at]))
+        Some((leaf.keys.get(self.at), &leaf.values[self.at]))
     }
 
-    /// The values of what is left of one leaf, as far as they come before `end`, a walk of the same tree. A list made
-    /// of these looks at no keys on its way.
+    /// The remaining values of one leaf, up to `end`, an iterator over the same tree. Does not read keys.
     pub(in crate::store) fn next_slice(&mut self, end: &Self) -> Option<&'a [T]> {
         let leaf = self.leaf?;
-        let rest = &leaf.slots[self.at..];
+        let rest = &leaf.values[self.at..];
         if end.leaf.is_some_and(|last| std::ptr::eq(leaf, last)) {
             let slice = &rest[..end.at.saturating_sub(self.at)];
             self.leaf = None;
@@ -92,7 +91,7 @@ impl<'a, B: Keys, T> Iter<'a, B, T> {
         Some(rest)
     }
 
-    /// The leaf whose first entry comes next, if the walk is at the beginning of one.
+    /// The current leaf, if the iterator is at its first entry.
     fn whole_leaf(&self) -> Option<&'a Leaf<B, T>> {
         self.leaf.filter(|_| self.at == 0)
     }
@@ -110,19 +109,19 @@ impl<'a, B: Keys, T> Iterator for Iter<'a, B, T> {
 }
 
 /// One key at which two trees may differ.
-pub(in crate::store) struct Change<'a, B: Keys + 'a, T> {
+pub(in crate::store) struct Difference<'a, B: Keys + 'a, T> {
     pub(in crate::store) key: B::Ref<'a>,
     pub(in crate::store) old: Option<&'a T>,
     pub(in crate::store) new: Option<&'a T>,
 }
 
-/// Calls `visit` for every key whose entry may differ between the trees, in order. Leaves the two share are
-/// skipped whole, so the difference of a tree and a changed clone of it costs about the number of changes. An
-/// entry of a leaf that was copied is visited even if it is the same in both.
+/// Calls `visit` for every key whose entry may differ between the trees, in order. Skips leaves that both
+/// share, so the difference of a tree and a changed clone costs about the number of changes. An entry of a
+/// copied leaf is visited even if it is the same in both.
 pub(in crate::store) fn diff<'a, B: Keys, T: Clone>(
     old: &'a Tree<B, T>,
     new: &'a Tree<B, T>,
-    mut visit: impl FnMut(Change<'a, B, T>),
+    mut visit: impl FnMut(Difference<'a, B, T>),
 ) where
     B::Ref<'a>: Ord,
 {
@@ -144,10 +143,10 @@ pub(in crate::store) fn diff<'a, B: Keys, T: Clone>(
         let old = if order.is_le() { before.next() } else { None };
         let new = if order.is_ge() { after.next() } else { None };
         if let Some((key, _)) = old.or(new) {
-            visit(Change {
+            visit(Difference {
                 key,
-                old: old.map(|(_, slot)| slot),
-                new: new.map(|(_, slot)| slot),
+                old: old.map(|(_, value)| value),
+                new: new.map(|(_, value)| value),
             });
         }
     }

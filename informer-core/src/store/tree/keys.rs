@@ -1,19 +1,19 @@
-//! How a node of the tree holds its keys: packed text for object keys, a plain slice for index values.
+//! The keys of a tree node: packed text for object keys, a plain slice for index values.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
 
 use crate::store::key_ref::KeyRef;
 
-/// The ordered keys of one node. Cloning shares them; every change makes a new block.
+/// The ordered keys of one node. A clone shares them; every change creates a new block.
 pub(in crate::store) trait Keys: Clone {
     /// One key, borrowed.
     type Ref<'a>: Copy
     where
         Self: 'a;
 
-    /// The most keys a leaf holds. A change copies a leaf, which touches the reference count of every entry: measured,
-    /// 64 costs a third more per change than 32, and reads no faster.
+    /// The maximum number of keys in a leaf. A change copies a leaf, which touches the reference count of
+    /// every entry: measured, 64 costs a third more per change than 32, and reads no faster.
     const LEAF: usize;
 
     /// Packs keys that are already in order.
@@ -22,7 +22,7 @@ pub(in crate::store) trait Keys: Clone {
         Self: 'a;
     fn len(&self) -> usize;
     fn get(&self, at: usize) -> Self::Ref<'_>;
-    /// Where the key is, or where it would be inserted.
+    /// The position of the key, or the position to insert it at.
     fn find(&self, key: Self::Ref<'_>) -> Result<usize, usize>;
     fn insert(&mut self, at: usize, key: Self::Ref<'_>);
     fn remove(&mut self, at: usize);
@@ -31,12 +31,12 @@ pub(in crate::store) trait Keys: Clone {
     fn append(&mut self, other: &Self);
 }
 
-/// Object keys in one allocation, with the namespace stripped where all keys share it.
+/// Object keys in one allocation, without the namespace if all keys share it.
 ///
 /// Layout, all numbers four bytes: `shared`, `count`, the end of each entry, then the text. With a shared
-/// namespace `shared` is its length, the text begins with it and an entry is a name; else `shared` is `MIXED` and
-/// an entry is the length of its namespace, the namespace and the name. Names stay whole, so that a key can be
-/// read in place, without a buffer to put it together.
+/// namespace, `shared` is its length, the text begins with it, and an entry is a name. Otherwise `shared`
+/// is `MIXED`, and an entry is the length of its namespace, the namespace and the name. Names are
+/// contiguous, so that a key can be read in place.
 #[derive(Clone)]
 pub(in crate::store) struct Packed(Arc<[u8]>);
 
@@ -51,12 +51,12 @@ impl Packed {
         u32::from_le_bytes(word) as usize
     }
 
-    /// Where the text begins.
+    /// The offset of the text.
     fn text(&self) -> usize {
         HEADER + WORD * self.len()
     }
 
-    /// The namespace all keys share, or `None` if they do not.
+    /// The namespace that all keys share, or `None`.
     fn shared(&self) -> Option<&[u8]> {
         let length = self.word(0);
         (length != MIXED as usize).then(|| &self.0[self.text()..self.text() + length])
@@ -178,12 +178,12 @@ impl Keys for Packed {
     }
 }
 
-/// Keys of any ordered type, as they are.
+/// Keys of any ordered type.
 #[derive(Clone)]
 pub(in crate::store) struct Plain<V>(Arc<[V]>);
 
 impl<V> Plain<V> {
-    /// Like [`Keys::find`], by anything the key can be borrowed as.
+    /// Like [`Keys::find`], by any borrowed form of the key.
     pub(in crate::store) fn find_borrowed<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         V: Borrow<Q>,

@@ -1,37 +1,37 @@
-//! The nodes of the tree and what a change does to them.
+//! The nodes of the tree, and their changes.
 
 use std::mem;
 use std::sync::Arc;
 
 use super::keys::Keys;
 
-/// The most children of an inner node.
+/// The maximum number of children of a branch.
 pub(super) const FAN_OUT: usize = 32;
 
-/// One node. Shared nodes are copied before a change; a node only this tree holds is changed in place.
+/// One node. Shared nodes are copied before a change; a node that only this tree holds is changed in place.
 pub(super) enum Node<B, T> {
     Leaf(Leaf<B, T>),
-    Inner(Inner<B, T>),
+    Branch(Branch<B, T>),
 }
 
-/// Values under their keys, `slots[i]` under `keys[i]`. The keys stay shared while only values change.
+/// Values with their keys: `values[i]` belongs to `keys[i]`. The keys stay shared while only values change.
 pub(super) struct Leaf<B, T> {
     pub(super) keys: B,
-    pub(super) slots: Vec<T>,
+    pub(super) values: Vec<T>,
 }
 
-/// Children under lower bounds: no key below `children[i]` is smaller than `bounds[i]`, and every key below
+/// Children with lower bounds: no key below `children[i]` is smaller than `bounds[i]`, and every key below
 /// `children[i - 1]` is.
-pub(super) struct Inner<B, T> {
+pub(super) struct Branch<B, T> {
     pub(super) bounds: B,
     pub(super) children: Vec<Arc<Node<B, T>>>,
 }
 
-/// What became of an insertion.
+/// The result of an insertion.
 pub(super) enum Inserted<B, T> {
     Replaced(T),
     Added,
-    /// Added, and the node outgrew its limit: this is its new right neighbour.
+    /// Added, and the node exceeded its limit: this is its new right neighbour.
     Split(Arc<Node<B, T>>),
 }
 
@@ -40,9 +40,9 @@ impl<B: Keys, T: Clone> Clone for Node<B, T> {
         match self {
             Self::Leaf(leaf) => Self::Leaf(Leaf {
                 keys: leaf.keys.clone(),
-                slots: leaf.slots.clone(),
+                values: leaf.values.clone(),
             }),
-            Self::Inner(inner) => Self::Inner(Inner {
+            Self::Branch(inner) => Self::Branch(Branch {
                 bounds: inner.bounds.clone(),
                 children: inner.children.clone(),
             }),
@@ -53,15 +53,15 @@ impl<B: Keys, T: Clone> Clone for Node<B, T> {
 impl<B: Keys, T> Node<B, T> {
     fn len(&self) -> usize {
         match self {
-            Self::Leaf(leaf) => leaf.slots.len(),
-            Self::Inner(inner) => inner.children.len(),
+            Self::Leaf(leaf) => leaf.values.len(),
+            Self::Branch(inner) => inner.children.len(),
         }
     }
 
     fn limit(&self) -> usize {
         match self {
             Self::Leaf(_) => B::LEAF,
-            Self::Inner(_) => FAN_OUT,
+            Self::Branch(_) => FAN_OUT,
         }
     }
 
@@ -73,13 +73,13 @@ impl<B: Keys, T> Node<B, T> {
     pub(super) fn bound(&self) -> B::Ref<'_> {
         match self {
             Self::Leaf(leaf) => leaf.keys.get(0),
-            Self::Inner(inner) => inner.bounds.get(0),
+            Self::Branch(inner) => inner.bounds.get(0),
         }
     }
 }
 
-impl<B: Keys, T> Inner<B, T> {
-    /// The child that a key belongs to, given where it is among the bounds.
+impl<B: Keys, T> Branch<B, T> {
+    /// The child that a key belongs to, given its position among the bounds.
     pub(super) fn child(&self, found: Result<usize, usize>) -> usize {
         match found {
             Ok(at) => at,
@@ -87,7 +87,7 @@ impl<B: Keys, T> Inner<B, T> {
         }
     }
 
-    /// A parent of `children`, of which there is at least one.
+    /// Creates a parent of `children`, which is not empty.
     pub(super) fn of(children: Vec<Arc<Node<B, T>>>) -> Self {
         let bounds = B::collect(&children.iter().map(|child| child.bound()).collect::<Vec<_>>());
         Self { bounds, children }
@@ -101,23 +101,23 @@ pub(super) fn insert<B: Keys, T: Clone>(
 ) -> Inserted<B, T> {
     match Arc::make_mut(node) {
         Node::Leaf(leaf) => match leaf.keys.find(key) {
-            Ok(at) => Inserted::Replaced(mem::replace(&mut leaf.slots[at], value)),
+            Ok(at) => Inserted::Replaced(mem::replace(&mut leaf.values[at], value)),
             Err(at) => {
                 leaf.keys.insert(at, key);
-                leaf.slots.insert(at, value);
-                if leaf.slots.len() <= B::LEAF {
+                leaf.values.insert(at, value);
+                if leaf.values.len() <= B::LEAF {
                     return Inserted::Added;
                 }
-                let half = leaf.slots.len() / 2;
+                let half = leaf.values.len() / 2;
                 let right = Leaf {
                     keys: leaf.keys.split_off(half),
-                    slots: leaf.slots.split_off(half),
+                    values: leaf.values.split_off(half),
                 };
-                leaf.slots.shrink_to_fit();
+                leaf.values.shrink_to_fit();
                 Inserted::Split(Arc::new(Node::Leaf(right)))
             }
         },
-        Node::Inner(inner) => {
+        Node::Branch(inner) => {
             let found = inner.bounds.find(key);
             if found == Err(0) {
                 inner.bounds.remove(0);
@@ -134,31 +134,32 @@ pub(super) fn insert<B: Keys, T: Clone>(
                 return Inserted::Added;
             }
             let half = inner.children.len() / 2;
-            let right = Inner {
+            let right = Branch {
                 bounds: inner.bounds.split_off(half),
                 children: inner.children.split_off(half),
             };
             inner.children.shrink_to_fit();
-            Inserted::Split(Arc::new(Node::Inner(right)))
+            Inserted::Split(Arc::new(Node::Branch(right)))
         }
     }
 }
 
-/// Changes the value at a key that is there.
+/// The value at a key that exists, to be changed.
 pub(super) fn get_mut<'t, B: Keys, T: Clone>(
     node: &'t mut Arc<Node<B, T>>,
     find: &impl Fn(&B) -> Result<usize, usize>,
 ) -> Option<&'t mut T> {
     match Arc::make_mut(node) {
-        Node::Leaf(leaf) => find(&leaf.keys).ok().map(|at| &mut leaf.slots[at]),
-        Node::Inner(inner) => {
+        Node::Leaf(leaf) => find(&leaf.keys).ok().map(|at| &mut leaf.values[at]),
+        Node::Branch(inner) => {
             let at = inner.child(find(&inner.bounds));
             get_mut(&mut inner.children[at], find)
         }
     }
 }
 
-/// Takes out the value at a key. Nodes that are left nearly empty are merged with a neighbour, empty ones dropped.
+/// Removes the value at a key. Merges nodes that become nearly empty with a neighbour, and drops empty
+/// ones.
 pub(super) fn remove<B: Keys, T: Clone>(
     node: &mut Arc<Node<B, T>>,
     find: &impl Fn(&B) -> Result<usize, usize>,
@@ -167,9 +168,9 @@ pub(super) fn remove<B: Keys, T: Clone>(
         Node::Leaf(leaf) => {
             let at = find(&leaf.keys).ok()?;
             leaf.keys.remove(at);
-            Some(leaf.slots.remove(at))
+            Some(leaf.values.remove(at))
         }
-        Node::Inner(inner) => {
+        Node::Branch(inner) => {
             let at = inner.child(find(&inner.bounds));
             let removed = remove(&mut inner.children[at], find);
             let child = &inner.children[at];
@@ -184,8 +185,8 @@ pub(super) fn remove<B: Keys, T: Clone>(
     }
 }
 
-/// Joins a small child with the neighbour before or behind it, if the two leave room for growth.
-fn merge_with_neighbour<B: Keys, T: Clone>(inner: &mut Inner<B, T>, at: usize) {
+/// Merges a small child with the neighbour before or after it, if the result has room for growth.
+fn merge_with_neighbour<B: Keys, T: Clone>(inner: &mut Branch<B, T>, at: usize) {
     let fits = |left: usize| {
         let (left, right) = (inner.children.get(left)?, inner.children.get(left + 1)?);
         (left.len() + right.len() <= left.limit() * 3 / 4).then_some(())
@@ -202,12 +203,12 @@ fn merge_with_neighbour<B: Keys, T: Clone>(inner: &mut Inner<B, T>, at: usize) {
     ) {
         (Node::Leaf(left), Node::Leaf(right)) => {
             left.keys.append(&right.keys);
-            left.slots.extend(right.slots);
+            left.values.extend(right.values);
         }
-        (Node::Inner(left), Node::Inner(right)) => {
+        (Node::Branch(left), Node::Branch(right)) => {
             left.bounds.append(&right.bounds);
             left.children.extend(right.children);
         }
-        _ => unreachable!("children of one node are of one kind: all leaves are equally deep"),
+        _ => unreachable!("all leaves have the same depth, so the children of a node have one kind"),
     }
 }

@@ -1,4 +1,4 @@
-//! Reads in a namespace that the informer of a store does not cover: empty, and said once.
+//! Reads in a namespace that the store's informer does not cover: empty, and logged once.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use crate::selector::Selector;
 use crate::store::{self, Indexer, IndexerWriter};
 
-/// Keeps the fields of every event, each event as one line.
+/// Collects the fields of every event, one line per event.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -48,7 +48,7 @@ impl Visit for Line {
     }
 }
 
-/// A store filled by an informer over these scopes, with `web/a` in it.
+/// A store filled by an informer over these scopes, which contains `web/a`.
 fn attended(scopes: &[Scope]) -> (IndexerWriter<ConfigMap>, Indexer<ConfigMap>) {
     let (mut writer, indexer) = store::new();
     writer.attend("configmaps");
@@ -62,19 +62,19 @@ fn attended(scopes: &[Scope]) -> (IndexerWriter<ConfigMap>, Indexer<ConfigMap>) 
     (writer, indexer)
 }
 
-/// Checks what the log has after these reads.
+/// Checks the log after these reads.
 fn check(scopes: &[Scope], reads: &[fn(&Indexer<ConfigMap>) -> bool], expected: &[&str]) {
     let (_writer, indexer) = attended(scopes);
     let log = Log::default();
     tracing::subscriber::with_default(log.clone(), || {
-        for (place, read) in reads.iter().enumerate() {
-            assert!(read(&indexer), "the read at place {place} has another answer");
+        for (position, read) in reads.iter().enumerate() {
+            assert!(read(&indexer), "read {position} returned something else");
         }
     });
     assert_eq!(*log.0.lock().unwrap(), expected);
 }
 
-const ELSEWHERE: &str = "WARN message=read from a namespace that the informer does not cover: the answer is always empty \
+const WARNING: &str = "WARN message=read in a namespace that the informer does not cover: the result is always empty \
                          resource=\"configmaps\" namespace=\"other\"";
 
 fn two() -> [Scope; 2] {
@@ -82,7 +82,7 @@ fn two() -> [Scope; 2] {
 }
 
 #[test]
-fn every_read_outside_the_scope_is_empty_and_the_first_is_logged() {
+fn every_uncovered_read_is_empty_and_the_first_is_logged() {
     let reads: [fn(&Indexer<ConfigMap>) -> bool; 6] = [
         |indexer| indexer.get(&key("other/a")).is_none(),
         |indexer| !indexer.contains(&key("other/a")),
@@ -95,13 +95,13 @@ fn every_read_outside_the_scope_is_empty_and_the_first_is_logged() {
         },
     ];
     for read in reads {
-        check(&two(), &[read], &[ELSEWHERE]);
+        check(&two(), &[read], &[WARNING]);
     }
-    check(&two(), &reads, &[ELSEWHERE]);
+    check(&two(), &reads, &[WARNING]);
 }
 
 #[test]
-fn a_read_that_can_find_something_says_nothing() {
+fn covered_reads_are_not_logged() {
     let reads: [fn(&Indexer<ConfigMap>) -> bool; 5] = [
         |indexer| indexer.get(&key("web/a")).is_some(),
         |indexer| indexer.get(&key("web/b")).is_none(),
@@ -112,9 +112,9 @@ fn a_read_that_can_find_something_says_nothing() {
     check(&two(), &reads, &[]);
 }
 
-/// A key without a namespace is a mistake of another kind: no namespace to add to the informer is missing.
+/// A key without a namespace is a different error: there is no namespace to add to the informer.
 #[test]
-fn a_read_without_a_namespace_says_nothing() {
+fn reads_without_a_namespace_are_not_logged() {
     let reads: [fn(&Indexer<ConfigMap>) -> bool; 2] = [
         |indexer| indexer.get(&key("a")).is_none(),
         |indexer| indexer.list_namespace("").is_empty(),
@@ -133,11 +133,11 @@ fn the_first_read_after_the_end_of_the_writer_is_logged() {
     });
     let lines = log.0.lock().unwrap();
     assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].contains("has stopped"), "{lines:?}");
+    assert!(lines[0].contains("stopped informer"), "{lines:?}");
 }
 
 #[test]
-fn an_informer_over_all_namespaces_never_says_it() {
+fn an_informer_over_all_namespaces_covers_every_read() {
     check(
         &[Scope::All],
         &[
@@ -149,7 +149,7 @@ fn an_informer_over_all_namespaces_never_says_it() {
 }
 
 #[test]
-fn a_store_filled_by_hand_never_says_it() {
+fn a_store_without_an_informer_covers_every_read() {
     let (_writer, indexer) = store::new::<ConfigMap>();
     let log = Log::default();
     tracing::subscriber::with_default(log.clone(), || {

@@ -1,16 +1,16 @@
-//! What the store holds for one object.
+//! The store's entry for one object.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The place of one object in the store, one pointer wide: today the decoded object.
+/// The store's entry for one object, one pointer wide: the decoded object.
 ///
-/// Only this type knows that. Everything else asks it for the object, so that a slot of packed bytes that is
-/// decoded on read can stand beside the decoded one without a change of API.
-pub struct Slot<K>(Arc<K>);
+/// Only this type knows the representation, so that packed bytes that are decoded on read can be added
+/// without a change of the API.
+pub struct StoredObject<K>(Arc<K>);
 
-impl<K> Slot<K> {
+impl<K> StoredObject<K> {
     pub(super) fn new(object: Arc<K>) -> Self {
         Self(object)
     }
@@ -20,7 +20,7 @@ impl<K> Slot<K> {
         self.0.clone()
     }
 
-    /// The object, borrowed from the slot: no reference count is touched.
+    /// The object, borrowed: does not touch its reference count.
     pub fn peek(&self) -> ObjectRef<'_, K> {
         ObjectRef(&self.0)
     }
@@ -29,26 +29,25 @@ impl<K> Slot<K> {
         self.0
     }
 
-    /// Whether both hold one and the same object, not merely an equal one.
+    /// Whether both hold the identical object, not merely an equal one.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl<K> Clone for Slot<K> {
+impl<K> Clone for StoredObject<K> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<K> fmt::Debug for Slot<K> {
+impl<K> fmt::Debug for StoredObject<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Slot")
+        f.write_str("StoredObject")
     }
 }
 
-/// An object in a snapshot, read in place. It stands for the `&Arc<K>` it dereferences to: `object.clone()` is an
-/// `Arc<K>` to keep.
+/// An object in a snapshot, borrowed. It dereferences to `&Arc<K>`; `object.clone()` returns an `Arc<K>`.
 pub struct ObjectRef<'a, K>(&'a Arc<K>);
 
 impl<K> Deref for ObjectRef<'_, K> {
