@@ -1,4 +1,4 @@
-//! Label selectors: which objects of a kind are meant, by their labels.
+//! Label selectors: select objects of a kind by their labels.
 
 mod convert;
 mod error;
@@ -21,20 +21,30 @@ pub use self::requirement::{Operator, Requirement, RequirementError};
 
 /// Selects objects by their labels, as `kubectl get -l` does; cheap to clone.
 ///
-/// Written as text, a selector is a list of requirements, joined by commas, all of which must hold:
+/// As text, a selector is a comma-separated list of requirements, all of which must hold:
 ///
 /// | text | selects objects |
 /// |---|---|
 /// | `app=web`, `app==web` | whose label `app` is `web` |
-/// | `app!=web` | whose label `app` is something else, or which have none |
+///
+///  `app!=web`
+///  whose label `app` has another value or is missing
+///
 /// | `app in (web, db)` | whose label `app` is one of these |
-/// | `app notin (web, db)` | whose label `app` is none of these, or which have none |
+///
+///  `app notin (web, db)`
+///  whose label `app` is none of these or is missing
+///
 /// | `app` | that have a label `app` |
 /// | `!app` | that have no label `app` |
-/// | `size>5`, `size<5` | whose label `size` is an integer beyond that one |
+///
+///  `size>5`, `size<5`
+///  whose label `size` is an integer greater or less than that
+///
 /// | the empty text | all |
 ///
-/// White space may stand between any two words or signs. A missing value is the empty one: `app=`, `app in (web,)`.
+/// White space is allowed between any two tokens. A missing value is the empty one: `app=`, `app in
+/// (web,)`.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -47,7 +57,7 @@ pub use self::requirement::{Operator, Requirement, RequirementError};
 /// # Ok::<(), informer_core::selector::ParseSelectorError>(())
 /// ```
 ///
-/// What cannot be parsed is an error that points at the character:
+/// A text that cannot be parsed is an error with the position:
 ///
 /// ```
 /// # use informer_core::selector::Selector;
@@ -59,12 +69,12 @@ pub use self::requirement::{Operator, Requirement, RequirementError};
 /// );
 /// ```
 ///
-/// Selectors are kept in one canonical order, by key, then operator, then values, and without repetitions, so two that say the
-/// same in another order are equal and print the same text.
+/// Requirements are kept in a canonical order, by key, then operator, then values, without duplicates, so
+/// selectors that differ only in order are equal and print the same text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Selector(Terms);
 
-/// What a selector asks for.
+/// The content of a selector.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Terms {
     Nothing,
@@ -81,16 +91,16 @@ impl Selector {
 
     /// Selects no object at all.
     ///
-    /// There is no text that means this. It prints as `<nothing>`, which does not parse, so that it cannot be mistaken for
-    /// its opposite on the way to a server; upstream's prints as the empty text, which selects everything.
+    /// No text has this meaning. It prints as `<nothing>`, which does not parse, so that a server cannot
+    /// misread it. client-go prints the empty text, which selects everything.
     pub const fn nothing() -> Self {
         Self(Terms::Nothing)
     }
 
-    /// Selects the objects that have all of these labels with these values; everything if there are none.
+    /// Selects the objects that have all of these labels with these values; all objects if there are none.
     ///
     /// # Errors
-    /// [`RequirementError`] if a key or a value cannot be that of a label.
+    /// [`RequirementError`] if a key or a value is not valid for a label.
     ///
     /// ```
     /// use informer_core::selector::Selector;
@@ -110,7 +120,7 @@ impl Selector {
             .collect()
     }
 
-    /// This selector with one more requirement. Nothing stays nothing.
+    /// Adds a requirement. [`nothing`](Self::nothing) stays nothing.
     #[must_use]
     pub fn and(self, requirement: Requirement) -> Self {
         match self.0 {
@@ -120,13 +130,13 @@ impl Selector {
         }
     }
 
-    /// Whether every object is selected, whatever its labels.
+    /// Whether every object is selected, whatever its labels are.
     pub fn is_everything(&self) -> bool {
         matches!(self.0, Terms::Everything)
     }
 
-    /// Whether this is [`nothing`](Self::nothing). A selector that contradicts itself, such as `a,!a`, is not: it selects no object
-    /// either, but nobody looks for that.
+    /// Whether this is [`nothing`](Self::nothing). A contradiction such as `a,!a` also selects no object,
+    /// but is not detected.
     pub fn is_nothing(&self) -> bool {
         matches!(self.0, Terms::Nothing)
     }
@@ -155,7 +165,7 @@ impl Selector {
     }
 }
 
-/// What an object without labels has.
+/// The labels of an object that has none.
 static NO_LABELS: BTreeMap<String, String> = BTreeMap::new();
 
 impl Default for Selector {
@@ -165,7 +175,7 @@ impl Default for Selector {
     }
 }
 
-/// All of the requirements; everything if there are none.
+/// Selects the objects that meet all of the requirements; all objects if there are none.
 impl FromIterator<Requirement> for Selector {
     fn from_iter<I: IntoIterator<Item = Requirement>>(requirements: I) -> Self {
         let mut requirements: Vec<Requirement> = requirements.into_iter().collect();
@@ -181,8 +191,8 @@ impl FromIterator<Requirement> for Selector {
 impl FromStr for Selector {
     type Err = ParseSelectorError;
 
-    /// Parses the text of a selector by upstream's rules (`labels.Parse`). There is no limit to its length: reading it takes time in
-    /// proportion, and the requirements are sorted once.
+    /// Parses the text of a selector by upstream's rules (`labels.Parse`). Its length is not limited:
+    /// parsing takes linear time, and the requirements are sorted once.
     fn from_str(text: &str) -> Result<Self, ParseSelectorError> {
         parser::parse(text).map_err(|flaw| ParseSelectorError::new(text, flaw))
     }
@@ -193,8 +203,8 @@ impl fmt::Display for Selector {
         if self.is_nothing() {
             return f.write_str("<nothing>");
         }
-        for (place, requirement) in self.requirements().enumerate() {
-            if place > 0 {
+        for (position, requirement) in self.requirements().enumerate() {
+            if position > 0 {
                 f.write_str(",")?;
             }
             write!(f, "{requirement}")?;

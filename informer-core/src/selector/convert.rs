@@ -1,4 +1,4 @@
-//! Selectors of other types: the API's `LabelSelector`, and kube's.
+//! Conversions from and to other selector types: the API's `LabelSelector`, and kube's.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use kube::core::{Expression, Selector as KubeSelector};
@@ -6,7 +6,8 @@ use kube::core::{Expression, Selector as KubeSelector};
 use super::requirement::{Operator, Requirement, RequirementError};
 use super::{Selector, Terms};
 
-/// The selector an API object has in its spec. An empty one selects everything, as upstream's `LabelSelectorAsSelector` has it.
+/// Converts the selector of an API object's spec. An empty one selects everything, as in upstream's
+/// `LabelSelectorAsSelector`.
 impl TryFrom<&LabelSelector> for Selector {
     type Error = RequirementError;
 
@@ -18,7 +19,7 @@ impl TryFrom<&LabelSelector> for Selector {
     }
 }
 
-/// As [`TryFrom<&LabelSelector>`](#impl-TryFrom<%26LabelSelector>-for-Selector).
+/// Like [`TryFrom<&LabelSelector>`](#impl-TryFrom<%26LabelSelector>-for-Selector).
 impl TryFrom<LabelSelector> for Selector {
     type Error = RequirementError;
 
@@ -27,7 +28,7 @@ impl TryFrom<LabelSelector> for Selector {
     }
 }
 
-/// The selector an API object may have in its spec: one that is not there selects nothing, an empty one everything.
+/// Converts the optional selector of an API object's spec: none selects nothing, an empty one everything.
 impl TryFrom<Option<&LabelSelector>> for Selector {
     type Error = RequirementError;
 
@@ -56,7 +57,7 @@ impl TryFrom<&LabelSelectorRequirement> for Requirement {
     }
 }
 
-/// kube's selector, checked: kube itself takes any key and value.
+/// Converts kube's selector, and validates it: kube accepts any key and value.
 impl TryFrom<KubeSelector> for Selector {
     type Error = RequirementError;
 
@@ -65,7 +66,7 @@ impl TryFrom<KubeSelector> for Selector {
     }
 }
 
-/// kube's requirement, checked.
+/// Converts kube's requirement, and validates it.
 impl TryFrom<Expression> for Requirement {
     type Error = RequirementError;
 
@@ -81,7 +82,7 @@ impl TryFrom<Expression> for Requirement {
     }
 }
 
-/// A selector for kube's `ListParams`, as far as kube can say it.
+/// Converts to a selector for kube's `ListParams`, if kube can represent it.
 impl TryFrom<&Selector> for KubeSelector {
     type Error = UnsupportedByKube;
 
@@ -107,15 +108,15 @@ fn expression(requirement: &Requirement) -> Result<Expression, UnsupportedByKube
     })
 }
 
-/// Why a [`Selector`] cannot be one of kube's.
+/// Why a [`Selector`] cannot be converted to kube's.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnsupportedByKube {
-    /// [`Selector::nothing`] has no text, and so no requests either.
-    #[error("a selector of nothing cannot be a selector of kube's")]
+    /// [`Selector::nothing`] has no text, and so cannot be sent.
+    #[error("kube's selectors cannot select nothing")]
     Nothing,
     /// `key>5` or `key<5`.
-    #[error("kube's selectors cannot compare integers, as this one does with the label {key:?}")]
+    #[error("kube's selectors cannot compare integers (label {key:?})")]
     Comparison {
         /// The key of the label.
         key: String,

@@ -1,18 +1,18 @@
-//! The error of a selector that cannot be parsed: what is wrong, and where.
+//! The error of a selector that cannot be parsed: what was expected, and where.
 
 use std::fmt;
 
-use super::syntax::Flaw;
+use super::syntax::SyntaxError;
 
 /// Why a text is not a [`Selector`](super::Selector), and at which character.
 ///
-/// Its `Display` has three lines: what was expected and what was found, the selector, and a caret under the character. Of a
-/// long selector the part around the character is shown, and what is not printable ASCII is replaced there, so that
-/// neither a terminal nor a log can be played with.
+/// Its `Display` has three lines: what was expected and found, the selector, and a caret under the
+/// character. A long selector is cut around the character. Characters that are not printable ASCII are
+/// replaced, so that they cannot affect a terminal or a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseSelectorError {
     text: String,
-    flaw: Flaw,
+    syntax: SyntaxError,
 }
 
 crate::__debug_is_the_message!(ParseSelectorError);
@@ -20,10 +20,10 @@ crate::__debug_is_the_message!(ParseSelectorError);
 impl std::error::Error for ParseSelectorError {}
 
 impl ParseSelectorError {
-    pub(super) fn new(text: &str, flaw: Flaw) -> Self {
+    pub(super) fn new(text: &str, syntax: SyntaxError) -> Self {
         Self {
             text: text.to_owned(),
-            flaw,
+            syntax,
         }
     }
 
@@ -32,25 +32,26 @@ impl ParseSelectorError {
         &self.text
     }
 
-    /// Where it goes wrong, in bytes from its start; its length if more was expected there. It is the start of a character.
+    /// The position of the error, in bytes; the length of the text if more was expected. It is a character
+    /// boundary.
     pub fn offset(&self) -> usize {
-        self.flaw.offset
+        self.syntax.offset
     }
 
-    /// What should have been there, in words.
+    /// A description of what was expected.
     pub fn expected(&self) -> &'static str {
-        self.flaw.expected
+        self.syntax.expected
     }
 
-    /// The character that is there instead, or `None` at the end of the text.
+    /// The character that was found, or `None` at the end of the text.
     pub fn found(&self) -> Option<char> {
         self.text.get(self.offset()..)?.chars().next()
     }
 }
 
-/// How many characters are shown before and behind the place.
+/// The number of characters shown before and after the position.
 const AROUND: usize = 36;
-/// Stands for what is left out.
+/// Marks text that is left out.
 const CUT: &str = "...";
 
 impl fmt::Display for ParseSelectorError {
@@ -60,14 +61,14 @@ impl fmt::Display for ParseSelectorError {
             Some(found) => writeln!(f, "`{}`", found.escape_debug())?,
             None => f.write_str("the end\n")?,
         }
-        let (before, behind) = self.text.split_at(self.offset());
+        let (before, after) = self.text.split_at(self.offset());
         let mut left: Vec<char> = before.chars().rev().take(AROUND).map(printable).collect();
         left.reverse();
-        let right: String = behind.chars().take(AROUND).map(printable).collect();
+        let right: String = after.chars().take(AROUND).map(printable).collect();
         let is_cut = |text: &str| text.chars().nth(AROUND).is_some();
         let (head, tail) = (
             if is_cut(before) { CUT } else { "" },
-            if is_cut(behind) { CUT } else { "" },
+            if is_cut(after) { CUT } else { "" },
         );
         writeln!(f, "  {head}{}{right}{tail}", String::from_iter(&left))?;
         write!(f, "  {:1$}^", "", head.len() + left.len())

@@ -1,9 +1,9 @@
-//! Cuts the text of a selector into words and signs.
+//! Splits the text of a selector into tokens.
 
-/// One word or sign.
+/// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A key, a value, `in` or `notin`: which of them, its place decides.
+    /// A key, a value, `in` or `notin`, depending on its position.
     Word(&'a str),
     /// `(`
     Open,
@@ -23,13 +23,13 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// The tokens of a text, one at a time, with a look at the next.
+/// The tokens of a text, one at a time, with one token of lookahead.
 pub(super) struct Lexer<'a> {
     text: &'a str,
-    /// Where the next token begins, and what it is.
+    /// The position of the next token, and the token.
     start: usize,
     next: Token<'a>,
-    /// Where it ends.
+    /// The end of the next token.
     end: usize,
 }
 
@@ -45,17 +45,17 @@ impl<'a> Lexer<'a> {
         lexer
     }
 
-    /// The next token, which stays the next.
+    /// The next token, without consuming it.
     pub(super) fn peek(&self) -> Token<'a> {
         self.next
     }
 
-    /// Where the next token begins, in bytes.
+    /// The position of the next token, in bytes.
     pub(super) fn offset(&self) -> usize {
         self.start
     }
 
-    /// Takes the next token. At the end there is another end.
+    /// Consumes the next token. At the end it returns the end again.
     pub(super) fn take(&mut self) -> Token<'a> {
         let token = self.next;
         self.advance();
@@ -74,7 +74,7 @@ impl<'a> Lexer<'a> {
 
 /// The first token of a text that does not begin with a blank, and its length.
 fn scan(text: &str) -> (Token<'_>, usize) {
-    // The longest sign wins: `==` is not `=` twice.
+    // The longest sign wins: `==` is not two `=`.
     match text.as_bytes() {
         [] => (Token::End, 0),
         [b'=', b'=', ..] => (Token::Equals, 2),
@@ -95,7 +95,7 @@ fn scan(text: &str) -> (Token<'_>, usize) {
     }
 }
 
-/// The white space upstream knows. Any other kind is part of a word, where it is refused.
+/// The white space that upstream accepts. Any other kind is part of a word, where it is refused.
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\n')
 }

@@ -1,14 +1,14 @@
-//! Reads a selector from its text, by the rules of upstream's `labels.Parse`.
+//! Parses a selector, by the rules of upstream's `labels.Parse`.
 
 use super::Selector;
 use super::lexer::{Lexer, Token};
 use super::requirement::{Operator, Requirement};
-use super::syntax::{self, Flaw};
+use super::syntax::{self, SyntaxError};
 
-/// The selector of a text, or the first place where it goes wrong.
+/// Parses a selector, or returns its first error.
 ///
-/// The grammar has no nesting, so a loop reads it and the depth of calls is fixed.
-pub(super) fn parse(text: &str) -> Result<Selector, Flaw> {
+/// The grammar has no nesting, so it is parsed in a loop and the call depth is fixed.
+pub(super) fn parse(text: &str) -> Result<Selector, SyntaxError> {
     let mut tokens = Lexer::new(text);
     let mut requirements = Vec::new();
     if tokens.peek() == Token::End {
@@ -20,12 +20,12 @@ pub(super) fn parse(text: &str) -> Result<Selector, Flaw> {
         match tokens.take() {
             Token::End => return Ok(requirements.into_iter().collect()),
             Token::Comma => {}
-            _ => return Err(Flaw::at(at, "`,` or the end")),
+            _ => return Err(SyntaxError::at(at, "`,` or the end")),
         }
     }
 }
 
-fn requirement(tokens: &mut Lexer<'_>) -> Result<Requirement, Flaw> {
+fn requirement(tokens: &mut Lexer<'_>) -> Result<Requirement, SyntaxError> {
     if tokens.peek() == Token::Not {
         tokens.take();
         let key = key(tokens, "a key")?;
@@ -44,7 +44,7 @@ fn requirement(tokens: &mut Lexer<'_>) -> Result<Requirement, Flaw> {
         Token::Word("notin") => Operator::NotIn,
         _ => {
             let expected = "`=`, `!=`, `in`, `notin`, `>`, `<`, `,` or the end";
-            return Err(Flaw::at(tokens.offset(), expected));
+            return Err(SyntaxError::at(tokens.offset(), expected));
         }
     };
     tokens.take();
@@ -55,20 +55,20 @@ fn requirement(tokens: &mut Lexer<'_>) -> Result<Requirement, Flaw> {
     Ok(Requirement::from_valid(key, operator, values))
 }
 
-/// A key. `in` and `notin` can be keys as well: only what follows one makes them operators.
-fn key(tokens: &mut Lexer<'_>, expected: &'static str) -> Result<String, Flaw> {
+/// A key. `in` and `notin` can be keys too: the next token decides.
+fn key(tokens: &mut Lexer<'_>, expected: &'static str) -> Result<String, SyntaxError> {
     let at = tokens.offset();
     match tokens.take() {
         Token::Word(word) => {
-            syntax::key(word).map_err(|flaw| flaw.behind(at))?;
+            syntax::key(word).map_err(|error| error.shifted(at))?;
             Ok(word.to_owned())
         }
-        _ => Err(Flaw::at(at, expected)),
+        _ => Err(SyntaxError::at(at, expected)),
     }
 }
 
-/// The one value behind a sign. None at all is the empty one.
-fn single(tokens: &mut Lexer<'_>, operator: Operator) -> Result<String, Flaw> {
+/// The single value after a sign. A missing one is the empty value.
+fn single(tokens: &mut Lexer<'_>, operator: Operator) -> Result<String, SyntaxError> {
     let at = tokens.offset();
     let word = match tokens.peek() {
         Token::End | Token::Comma => "",
@@ -76,24 +76,24 @@ fn single(tokens: &mut Lexer<'_>, operator: Operator) -> Result<String, Flaw> {
             tokens.take();
             word
         }
-        _ => return Err(Flaw::at(at, "a value")),
+        _ => return Err(SyntaxError::at(at, "a value")),
     };
-    syntax::value_of(operator, word).map_err(|flaw| flaw.behind(at))?;
+    syntax::value_of(operator, word).map_err(|error| error.shifted(at))?;
     Ok(word.to_owned())
 }
 
-/// The values in parentheses: separated by commas, any of them empty. `()` holds one empty value.
-fn set(tokens: &mut Lexer<'_>) -> Result<Vec<String>, Flaw> {
+/// The values in parentheses: separated by commas, any of them empty. `()` has one empty value.
+fn set(tokens: &mut Lexer<'_>) -> Result<Vec<String>, SyntaxError> {
     let at = tokens.offset();
     if tokens.take() != Token::Open {
-        return Err(Flaw::at(at, "`(`"));
+        return Err(SyntaxError::at(at, "`(`"));
     }
     let mut values = Vec::new();
     loop {
         let mut expected = "a value, `,` or `)`";
         let mut value = String::new();
         if let Token::Word(word) = tokens.peek() {
-            syntax::value_of(Operator::In, word).map_err(|flaw| flaw.behind(tokens.offset()))?;
+            syntax::value_of(Operator::In, word).map_err(|error| error.shifted(tokens.offset()))?;
             word.clone_into(&mut value);
             expected = "`,` or `)`";
             tokens.take();
@@ -103,7 +103,7 @@ fn set(tokens: &mut Lexer<'_>) -> Result<Vec<String>, Flaw> {
         match tokens.take() {
             Token::Comma => {}
             Token::Close => return Ok(values),
-            _ => return Err(Flaw::at(at, expected)),
+            _ => return Err(SyntaxError::at(at, expected)),
         }
     }
 }

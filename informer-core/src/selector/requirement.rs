@@ -5,15 +5,15 @@ use std::fmt;
 
 use super::syntax;
 
-/// One thing a selector asks of an object's labels.
+/// One condition on an object's labels.
 ///
-/// It is valid from the start: key and values can be those of labels, and there are as many values as the operator takes. Order is
-/// by key, then operator, then values.
+/// It is always valid: key and values are valid for labels, and the number of values fits the operator.
+/// Requirements are ordered by key, then operator, then values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Requirement {
     key: String,
     operator: Operator,
-    /// In order, each once.
+    /// Sorted, without duplicates.
     values: Vec<String>,
 }
 
@@ -22,27 +22,28 @@ pub struct Requirement {
 pub enum Operator {
     /// `key=value` (or `key==value`, which means the same and prints as this): the label has this value.
     Equals,
-    /// `key!=value`: the label has another value, or is not there.
+    /// `key!=value`: the label has another value, or is missing.
     NotEquals,
     /// `key in (a,b)`: the label has one of the values, of which there is at least one.
     In,
-    /// `key notin (a,b)`: the label has none of the values, or is not there.
+    /// `key notin (a,b)`: the label has none of the values, or is missing.
     NotIn,
-    /// `key>5`: the label is an integer greater than the value, which is one too.
+    /// `key>5`: the label is an integer greater than the value, which is an integer.
     GreaterThan,
-    /// `key<5`: the label is an integer less than the value, which is one too.
+    /// `key<5`: the label is an integer less than the value, which is an integer.
     LessThan,
-    /// `key`: the label is there.
+    /// `key`: the label exists.
     Exists,
-    /// `!key`: the label is not there.
+    /// `!key`: the label is missing.
     DoesNotExist,
 }
 
 impl Requirement {
-    /// A requirement on the label `key`. The order of values and repetitions among them do not matter.
+    /// Creates a requirement on the label `key`. The order of values and duplicates do not matter.
     ///
     /// # Errors
-    /// [`RequirementError`] if the key or a value cannot be that of a label, or there are not as many values as the operator takes.
+    /// [`RequirementError`] if the key or a value is not valid for a label, or the number of values does
+    /// not fit the operator.
     ///
     /// ```
     /// use informer_core::selector::{Operator, Requirement};
@@ -66,9 +67,9 @@ impl Requirement {
     }
 
     fn check(key: &str, operator: Operator, values: &[String]) -> Result<(), RequirementError> {
-        syntax::key(key).map_err(|flaw| RequirementError::Key {
+        syntax::key(key).map_err(|error| RequirementError::Key {
             key: key.to_owned(),
-            expected: flaw.expected,
+            expected: error.expected,
         })?;
         if !operator.takes(values.len()) {
             return Err(RequirementError::Values {
@@ -78,16 +79,16 @@ impl Requirement {
             });
         }
         for value in values {
-            syntax::value_of(operator, value).map_err(|flaw| RequirementError::Value {
+            syntax::value_of(operator, value).map_err(|error| RequirementError::Value {
                 key: key.to_owned(),
                 value: value.clone(),
-                expected: flaw.expected,
+                expected: error.expected,
             })?;
         }
         Ok(())
     }
 
-    /// A requirement whose parts were checked.
+    /// Creates a requirement from parts that were validated.
     pub(super) fn from_valid(key: String, operator: Operator, mut values: Vec<String>) -> Self {
         values.sort_unstable();
         values.dedup();
@@ -108,14 +109,15 @@ impl Requirement {
         self.operator
     }
 
-    /// The values it is compared with, in order, each once: none for [`Operator::Exists`] and [`Operator::DoesNotExist`], one
-    /// or more for [`Operator::In`] and [`Operator::NotIn`], one for the others.
+    /// The values it is compared with, sorted and without duplicates: none for [`Operator::Exists`] and
+    /// [`Operator::DoesNotExist`], one or more for [`Operator::In`] and [`Operator::NotIn`], one for the
+    /// others.
     pub fn values(&self) -> &[String] {
         &self.values
     }
 
-    /// The values of which the label must have one, if this requirement says so (`=` and `in`): what an index of that label can
-    /// be asked for.
+    /// The values of which the label must have one, for `=` and `in`; these can be looked up in an index of
+    /// the label.
     pub fn one_of(&self) -> Option<&[String]> {
         match self.operator {
             Operator::Equals | Operator::In => Some(&self.values),
@@ -151,7 +153,7 @@ impl Requirement {
 }
 
 impl Operator {
-    /// Whether a requirement with this operator can have so many values.
+    /// Whether the operator accepts this number of values.
     fn takes(self, values: usize) -> bool {
         match self {
             Self::Equals | Self::NotEquals | Self::GreaterThan | Self::LessThan => values == 1,
@@ -174,7 +176,7 @@ impl Operator {
     }
 }
 
-/// The sign or word as selectors have it; `exists` for the operator that has none.
+/// The sign or word in the text of selectors; `exists` for the operator that has none.
 impl fmt::Display for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
@@ -197,42 +199,40 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Why something is not a [`Requirement`].
+/// Why a requirement is not valid.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequirementError {
-    /// The key cannot be that of a label.
-    #[error("{key:?} cannot be the key of a label: expected {expected}")]
+    /// The key is not valid for a label.
+    #[error("invalid label key {key:?}: expected {expected}")]
     Key {
         /// The key.
         key: String,
-        /// What it should be, where it first goes wrong.
+        /// What was expected at the first error.
         expected: &'static str,
     },
-    /// A value cannot be that of a label, or is no integer where one is compared.
-    #[error("{value:?} cannot be asked of the label {key:?}: expected {expected}")]
+    /// The value is not valid for a label, or not an integer where one is compared.
+    #[error("invalid value {value:?} for label {key:?}: expected {expected}")]
     Value {
         /// The key of the label.
         key: String,
         /// The value.
         value: String,
-        /// What it should be, where it first goes wrong.
+        /// What was expected at the first error.
         expected: &'static str,
     },
-    /// The operator takes more values, or fewer.
-    #[error("the operator `{operator}` cannot have {found} values, on the label {key:?}")]
+    /// The operator does not accept this number of values.
+    #[error("operator `{operator}` on label {key:?} cannot have {found} values")]
     Values {
         /// The key of the label.
         key: String,
         /// The operator.
         operator: Operator,
-        /// How many values there are.
+        /// The number of values.
         found: usize,
     },
-    /// A `LabelSelector` has an operator that does not exist.
-    #[error(
-        "{operator:?} is not an operator of label selectors: In, NotIn, Exists or DoesNotExist is, on the label {key:?}"
-    )]
+    /// The operator of a `LabelSelector` does not exist.
+    #[error("unknown operator {operator:?} on label {key:?}: expected In, NotIn, Exists or DoesNotExist")]
     UnknownOperator {
         /// The key of the label.
         key: String,

@@ -1,4 +1,4 @@
-//! Selectors: what parses, what it prints, what it matches, and where what does not parse goes wrong.
+//! Selectors: parsing, printing, matching, and errors.
 
 mod convert;
 mod errors;
@@ -22,7 +22,7 @@ fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Checks what a text means: its requirements, in order, each as key, operator and values.
+/// Checks the requirements of a text, in order, each as key, operator and values.
 fn check_parsed(text: &str, expected: &[(&str, Operator, &[&str])]) {
     let selector = parse(text);
     let found: Vec<(&str, Operator, Vec<&str>)> = selector
@@ -60,9 +60,9 @@ fn everything_and_nothing_are_opposites() {
     }
 }
 
-/// Upstream prints the empty text, which parses as everything.
+/// client-go prints the empty text, which parses as everything.
 #[test]
-fn the_text_of_nothing_is_never_read_as_everything() {
+fn the_text_of_nothing_does_not_parse() {
     assert_eq!(Selector::nothing().to_string(), "<nothing>");
     assert!(Selector::nothing().to_string().parse::<Selector>().is_err());
 }
@@ -78,7 +78,7 @@ fn requirements_are_added_one_by_one() {
 }
 
 #[test]
-fn selectors_that_say_the_same_are_equal() {
+fn selectors_that_differ_in_order_are_equal() {
     for (this, that) in [
         ("a=b", "a==b"),
         ("a=b,c", "c,a=b"),
@@ -93,7 +93,7 @@ fn selectors_that_say_the_same_are_equal() {
     assert_ne!(
         parse("a=b"),
         parse("a in (b)"),
-        "as upstream, these are two ways to say it"
+        "as upstream, these stay different"
     );
 }
 
@@ -131,7 +131,7 @@ fn comparing_takes_integers_of_64_bits_on_both_sides() {
 }
 
 #[test]
-fn a_selector_of_a_megabyte_is_read_in_one_go() {
+fn a_selector_of_a_megabyte_is_parsed() {
     let requirements: Vec<String> = (0..50_000).map(|at| format!("key-{at} in (a,b,c)")).collect();
     let selector = parse(&requirements.join(","));
     assert_eq!(selector.requirements().len(), 50_000);
@@ -139,7 +139,7 @@ fn a_selector_of_a_megabyte_is_read_in_one_go() {
     assert_eq!(error.offset(), selector.to_string().len() + 1);
 }
 
-/// A word: a key, or something that looks like one.
+/// A word: a key, or similar to one.
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[a-z][a-z0-9-]{0,4}[a-z]",
@@ -171,7 +171,7 @@ fn requirement() -> impl Strategy<Value = Requirement> {
     (word(), rest).prop_map(|(key, (operator, values))| Requirement::new(key, operator, values).unwrap())
 }
 
-/// Texts that are almost selectors, and some that are nothing like one.
+/// Texts that are almost selectors, and arbitrary ones.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => word(),
@@ -214,7 +214,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut lexer = Lexer::new(text);
     std::iter::from_fn(|| {
         let next = lexer.peek();
-        assert_eq!(lexer.take(), next, "what is looked at is what is taken");
+        assert_eq!(lexer.take(), next, "the token peeked at is the token taken");
         (next != Token::End).then_some(next)
     })
     .collect()

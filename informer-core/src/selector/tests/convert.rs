@@ -1,4 +1,4 @@
-//! Selectors made from those of the API and of kube, and back.
+//! Conversions from and to the selectors of the API and of kube.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use kube::core::{Expression, Selector as KubeSelector};
@@ -56,7 +56,7 @@ fn no_label_selector_selects_nothing_and_an_empty_one_everything() {
 
 /// Upstream: TestLabelSelectorAsSelector.
 #[test]
-fn a_label_selector_that_makes_no_sense_is_refused() {
+fn an_invalid_label_selector_is_refused() {
     let check = |one: LabelSelectorRequirement, expected: &str| {
         let error = Selector::try_from(label_selector(&[], &[one])).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
@@ -66,13 +66,13 @@ fn a_label_selector_that_makes_no_sense_is_refused() {
         "cannot have 2 values",
     );
     check(expression("baz", "In", &[]), "cannot have 0 values");
-    check(expression("baz", "Like", &["x"]), "\"Like\" is not an operator");
-    check(expression("-baz", "Exists", &[]), "\"-baz\" cannot be the key");
-    check(expression("baz", "In", &["q/x"]), "\"q/x\" cannot be asked");
+    check(expression("baz", "Like", &["x"]), "unknown operator \"Like\"");
+    check(expression("-baz", "Exists", &[]), "invalid label key \"-baz\"");
+    check(expression("baz", "In", &["q/x"]), "invalid value \"q/x\"");
 }
 
 #[test]
-fn kubes_selectors_come_and_go() {
+fn kubes_selectors_are_converted_both_ways() {
     let text = "a=b,c!=d,e in (f,g),h notin (i),j,!k";
     let of_kube = KubeSelector::try_from(&parse(text)).unwrap();
     assert_eq!(Selector::try_from(of_kube).unwrap(), parse(text));
@@ -84,7 +84,7 @@ fn kubes_selectors_come_and_go() {
 }
 
 #[test]
-fn what_only_one_side_knows_is_refused() {
+fn selectors_without_a_counterpart_are_refused() {
     let back = |selector: &Selector| KubeSelector::try_from(selector).unwrap_err();
     assert_eq!(back(&Selector::nothing()), UnsupportedByKube::Nothing);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Where a selector that does not parse goes wrong, and how that is shown.
+//! The positions of parse errors, and how they are printed.
 
 use super::super::{ParseSelectorError, Selector};
 
@@ -9,7 +9,7 @@ fn error(text: &str) -> ParseSelectorError {
     }
 }
 
-/// Checks where a text goes wrong, and a part of what should have been there.
+/// Checks the position of an error, and a part of what was expected there.
 fn check(text: &str, offset: usize, expected: &str) {
     let error = error(text);
     assert_eq!(error.text(), text);
@@ -19,7 +19,7 @@ fn check(text: &str, offset: usize, expected: &str) {
 }
 
 #[test]
-fn a_misplaced_sign_is_pointed_at() {
+fn a_misplaced_sign_is_located() {
     check(",a", 0, "a key");
     check("a,", 2, "a key");
     check("a,,b", 2, "a key");
@@ -38,7 +38,7 @@ fn a_misplaced_sign_is_pointed_at() {
 }
 
 #[test]
-fn a_broken_set_is_pointed_at() {
+fn a_broken_set_is_located() {
     check("a in", 4, "`(`");
     check("a in b)", 5, "`(`");
     check("a in (", 6, "`)`");
@@ -51,7 +51,7 @@ fn a_broken_set_is_pointed_at() {
 }
 
 #[test]
-fn a_character_that_no_label_has_is_pointed_at() {
+fn a_character_not_valid_in_labels_is_located() {
     let letter = "a letter, a digit";
     check("x=a||y=b", 3, letter);
     check("app=we$b", 6, letter);
@@ -85,7 +85,7 @@ fn a_key_is_an_optional_prefix_and_a_name() {
 }
 
 #[test]
-fn the_place_is_shown_under_the_selector() {
+fn the_position_is_shown_under_the_selector() {
     assert_eq!(
         error("app in (web").to_string(),
         "invalid label selector: expected `,` or `)`, found the end\n  app in (web\n             ^"
@@ -93,7 +93,7 @@ fn the_place_is_shown_under_the_selector() {
 }
 
 #[test]
-fn a_long_selector_is_cut_around_the_place() {
+fn a_long_selector_is_cut_around_the_position() {
     let many = |from: usize| -> String { (from..from + 500).map(|at| format!("key{at}=value,")).collect() };
     let error = error(&format!("{}key=va?lue,{}end", many(1000), many(2000)));
     let shown = error.to_string();
@@ -110,7 +110,7 @@ fn a_long_selector_is_cut_around_the_place() {
 }
 
 #[test]
-fn what_is_shown_cannot_play_with_a_terminal() {
+fn the_message_contains_no_control_characters() {
     let shown = error("a=b,\n\t\u{1b}[31mé\u{202e}=c").to_string();
     assert_eq!(
         shown,

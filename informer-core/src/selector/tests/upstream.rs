@@ -1,4 +1,4 @@
-//! The cases of `selector_test.go` in apimachinery's package labels, in our form; each test names its origin.
+//! The cases of `selector_test.go` in apimachinery's package labels. Each test names its origin.
 
 use super::super::Operator::{DoesNotExist, Equals, Exists, GreaterThan, In, LessThan, NotEquals, NotIn};
 use super::super::lexer::Token::{self, Close, Comma, Greater, Less, Not, Open, Word};
@@ -128,9 +128,9 @@ fn labels_make_a_selector() {
     assert!(refused.is_err(), "{refused:?}");
 }
 
-/// Upstream: TestLexer. `=` and `==` are one token here, because they mean the same.
+/// Upstream: TestLexer. `=` and `==` are one token here, because they have the same meaning.
 #[test]
-fn one_token_is_read_whole() {
+fn single_tokens_are_recognised() {
     for (text, expected) in [
         (",", Comma),
         ("notin", Word("notin")),
@@ -227,7 +227,7 @@ fn only_operators_stand_between_key_and_value() {
 
 /// Upstream: TestRequirementConstructor.
 #[test]
-fn a_requirement_has_a_label_key_and_as_many_values_as_its_operator_takes() {
+fn requirements_are_validated() {
     let check = |key: &str, operator: Operator, values: &[&str], is_valid: bool| {
         let made = Requirement::new(key, operator, values.iter().copied());
         assert_eq!(made.is_ok(), is_valid, "{key} {operator} {values:?}: {made:?}");
@@ -326,7 +326,7 @@ fn sets_parse_with_blanks_and_empty_values_anywhere() {
     );
 }
 
-/// Not among upstream's cases, but what its parser does with them.
+/// Not among upstream's cases, but accepted by its parser.
 #[test]
 fn in_and_notin_can_be_keys() {
     check_parsed("in", &[("in", Exists, &[])]);
@@ -337,7 +337,7 @@ fn in_and_notin_can_be_keys() {
 
 /// Upstream: TestAdd, TestRequiresExactMatch.
 #[test]
-fn a_requirement_lists_the_values_a_label_must_have() {
+fn a_requirement_returns_the_values_a_label_must_have() {
     let check = |text: &str, expected: Option<&[&str]>| {
         let selector = parse(text);
         let found = selector.requirements().next().and_then(Requirement::one_of);
