@@ -1,4 +1,4 @@
-//! The name of an object within its kind: `namespace/name`, or `name` for cluster-scoped kinds.
+//! The key of an object within its kind: `namespace/name`, or `name` for cluster-scoped kinds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,11 +10,11 @@ use crate::printable::Printable;
 
 /// Identifies one object of one kind: its namespace, if it has one, and its name.
 ///
-/// Cloning bumps two reference counts. Keys made from one another's [`namespace_arc`](Self::namespace_arc)
-/// share one namespace string, so a key costs one allocation of its own: the name. Order is by namespace,
-/// then name, with cluster-scoped objects first.
+/// Cloning increments two reference counts. Keys created with another key's
+/// [`namespace_arc`](Self::namespace_arc) share its namespace string, so each allocates only its name. Keys
+/// are ordered by namespace, then name, with cluster-scoped objects first.
 ///
-/// The UID is not part of the key: an object deleted and created again under one name has the same key.
+/// The UID is not part of the key: an object that is deleted and created again has the same key.
 ///
 /// ```
 /// use informer_core::ObjectKey;
@@ -33,7 +33,7 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The key of an object in a namespace. An empty namespace means a cluster-scoped object.
+    /// Creates the key of an object in a namespace. An empty namespace means a cluster-scoped object.
     pub fn namespaced(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         let namespace = namespace.into();
         Self {
@@ -42,7 +42,7 @@ impl ObjectKey {
         }
     }
 
-    /// The key of a cluster-scoped object.
+    /// Creates the key of a cluster-scoped object.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
         Self {
             namespace: None,
@@ -50,12 +50,12 @@ impl ObjectKey {
         }
     }
 
-    /// The key an object's metadata names, or `None` if it has no name.
+    /// The key in an object's metadata, or `None` if it has no name.
     pub fn of(meta: &ObjectMeta) -> Option<Self> {
         Self::of_sharing(meta, None)
     }
 
-    /// Like [`of`](Self::of), taking the namespace string from `neighbour` if it is the same one.
+    /// Like [`of`](Self::of), but shares the namespace string of `neighbour` if it is equal.
     pub fn of_sharing(meta: &ObjectMeta, neighbour: Option<&ObjectKey>) -> Option<Self> {
         let name = meta.name.as_deref().filter(|name| !name.is_empty())?;
         let namespace = meta
@@ -77,7 +77,7 @@ impl ObjectKey {
         self.namespace.as_deref()
     }
 
-    /// The namespace string itself, to make further keys that share it.
+    /// The namespace string, to create further keys that share it.
     pub fn namespace_arc(&self) -> Option<&Arc<str>> {
         self.namespace.as_ref()
     }
@@ -88,9 +88,9 @@ impl ObjectKey {
     }
 }
 
-/// Prints `namespace/name`, or `name`. What no Kubernetes API server accepts is made safe for logs: control
-/// characters are escaped, a namespace is cut at 63 characters and a name at 253. Any other key can be parsed
-/// again.
+/// Prints `namespace/name`, or `name`. Text that no Kubernetes API server accepts is made safe for logs:
+/// control characters are escaped, a namespace is cut at 63 characters and a name at 253. Any other key can
+/// be parsed again.
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(namespace) = &self.namespace {
@@ -103,8 +103,8 @@ impl fmt::Display for ObjectKey {
 impl FromStr for ObjectKey {
     type Err = ParseKeyError;
 
-    /// Parses `name` or `namespace/name`. As upstream, an empty namespace (`/name`) is a cluster-scoped key;
-    /// unlike upstream, an empty name is an error.
+    /// Parses `name` or `namespace/name`. As in client-go, an empty namespace (`/name`) is a cluster-scoped
+    /// key; unlike there, an empty name is an error.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (namespace, name) = text.split_once('/').unwrap_or(("", text));
         if name.contains('/') {
@@ -122,10 +122,10 @@ impl FromStr for ObjectKey {
 #[non_exhaustive]
 pub enum ParseKeyError {
     /// More than one slash.
-    #[error("unexpected key format {0:?}: write \"name\" or \"namespace/name\"")]
+    #[error("invalid key {0:?}: expected \"name\" or \"namespace/name\"")]
     TooManyParts(String),
-    /// Nothing behind the slash, or nothing at all.
-    #[error("key {0:?} has no name: write \"name\" or \"namespace/name\"")]
+    /// No name after the slash, or an empty text.
+    #[error("key {0:?} has no name: expected \"name\" or \"namespace/name\"")]
     NoName(String),
 }
 
@@ -185,9 +185,10 @@ mod tests {
         ));
     }
 
-    /// Upstream: TestKeyError. There a key function fails with an error that wraps its cause; here it returns nothing.
+    /// Upstream: TestKeyError. There a key function returns an error that wraps its cause; here it returns
+    /// `None`.
     #[test]
-    fn an_object_without_a_name_has_no_key() {
+    fn objects_without_a_name_have_no_key() {
         assert_eq!(ObjectKey::of(&ObjectMeta::default()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What an informer can cache: any kind with Kubernetes metadata.
+//! The kinds an informer can cache: any with Kubernetes metadata.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -10,19 +10,19 @@ use crate::key::ObjectKey;
 use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
-/// A cached kind: every `kube::Resource` that can be shared between threads.
+/// A kind that can be cached: any `kube::Resource` that can be shared between threads.
 ///
 /// Implemented for all of them: k8s-openapi's types, derived custom resources, `DynamicObject` and
-/// `PartialObjectMeta` alike.
+/// `PartialObjectMeta`.
 pub trait Object: kube::Resource + Send + Sync + 'static {}
 
 impl<K: kube::Resource + Send + Sync + 'static> Object for K {}
 
 /// The `DynamicType` of a projection: a type that has only some of the fields of a kind's objects.
 ///
-/// The derive of projections sets it; a slim type written by hand sets it too. By it an informer of whole objects is told
-/// from one of a projection: the latter never stands for the kind where a resource is asked for by its name, and in states and
-/// logs its name has the type in it, as in `pods (PodOnNode)`.
+/// The derive macro for projections sets it, and a hand-written slim type must set it too. It distinguishes
+/// an informer of a projection from one of whole objects: a projection is never returned when a resource is
+/// looked up by name, and states and logs show its type, as in `pods (PodOnNode)`.
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -31,7 +31,7 @@ impl<K: kube::Resource + Send + Sync + 'static> Object for K {}
 /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 /// use kube::Resource;
 ///
-/// struct PodOnNode { metadata: ObjectMeta /* and what is wanted of it */ }
+/// struct PodOnNode { metadata: ObjectMeta /* and the fields to keep */ }
 ///
 /// impl Resource for PodOnNode {
 ///     type DynamicType = Projected;
@@ -48,14 +48,14 @@ impl<K: kube::Resource + Send + Sync + 'static> Object for K {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Projected;
 
-/// How much of each object of a kind a type has.
+/// Which part of an object a type contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// All of it.
+    /// The whole object.
     Objects,
-    /// What the server sends when only metadata is asked for.
+    /// The metadata, as the server sends it for metadata-only requests.
     Metadata,
-    /// The fields that the type names.
+    /// The fields that the type declares.
     Projection,
 }
 
@@ -71,10 +71,10 @@ impl Content {
     }
 }
 
-/// An object whose kind is known at run time only: its metadata, and a way back to its type.
+/// An object whose kind is known only at run time: its metadata, and a downcast to its type.
 ///
-/// Implemented for every [`Object`]. Where a program deals with many kinds alike (by owner, by label, by age), this is all it
-/// needs; where it needs more, it asks for the type.
+/// Implemented for every [`Object`]. Code that handles many kinds alike (by owner, by label, by age) needs
+/// only the metadata; other code downcasts.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -90,7 +90,7 @@ pub trait AnyObject: Any + Send + Sync {
     /// The object's metadata.
     fn metadata(&self) -> &ObjectMeta;
 
-    /// The object's metadata, to change: only before the object is shared, in a transform.
+    /// The object's metadata, to be changed: only before the object is shared, in a transform.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
 }
 
@@ -105,26 +105,26 @@ impl<K: Object> AnyObject for K {
 }
 
 impl dyn AnyObject {
-    /// The object as what it is, if it is a `K`.
+    /// The object as a `K`, if it is one.
     pub fn downcast_ref<K: Object>(&self) -> Option<&K> {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// The object as what it is, to change, if it is a `K`.
+    /// The object as a `K`, to be changed, if it is one.
     pub fn downcast_mut<K: Object>(&mut self) -> Option<&mut K> {
         (self as &mut dyn Any).downcast_mut()
     }
 
-    /// The shared object as what it is.
+    /// The shared object as a `K`.
     ///
     /// # Errors
-    /// The object itself, if it is not a `K`.
+    /// Returns the object itself, if it is not a `K`.
     pub fn downcast<K: Object>(self: Arc<Self>) -> Result<Arc<K>, Arc<Self>> {
         if self.downcast_ref::<K>().is_none() {
             return Err(self);
         }
         let any: Arc<dyn Any + Send + Sync> = self;
-        Ok(any.downcast().expect("its type was asked for above"))
+        Ok(any.downcast().expect("its type was checked above"))
     }
 }
 
@@ -135,9 +135,9 @@ impl fmt::Debug for dyn AnyObject {
     }
 }
 
-/// Whether two states under one key are of one object, not of one deleted and another created in its place.
+/// Whether two states under one key are of the same object, and not of one that was deleted and recreated.
 ///
-/// A state without a UID is taken to be the same object: nothing says otherwise.
+/// A state without a UID counts as the same object.
 pub(crate) fn is_same_object<K: Object>(old: &K, new: &K) -> bool {
     match (&old.meta().uid, &new.meta().uid) {
         (Some(old), Some(new)) => old == new,
@@ -145,7 +145,8 @@ pub(crate) fn is_same_object<K: Object>(old: &K, new: &K) -> bool {
     }
 }
 
-/// Prints an object as `namespace/name@version`, in `Debug` and in logs: never its contents, which may be a Secret's.
+/// Prints an object as `namespace/name@version`, in `Debug` and in logs. Never prints its contents, which
+/// may be a Secret.
 pub(crate) struct Name<'a, K: ?Sized>(pub(crate) &'a K);
 
 impl<K: AnyObject + ?Sized> fmt::Display for Name<'_, K> {

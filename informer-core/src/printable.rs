@@ -1,22 +1,22 @@
-//! Texts from the network, made safe for logs, errors and terminals.
+//! Makes text from the network safe for logs, errors and terminals.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-/// The longest message that is printed, in characters.
+/// The maximum length of a printed message, in characters.
 const MESSAGE: usize = 1024;
-/// The longest name Kubernetes accepts.
+/// The maximum length of a name in Kubernetes.
 const NAME: usize = 253;
-/// The longest namespace Kubernetes accepts.
+/// The maximum length of a namespace in Kubernetes.
 const NAMESPACE: usize = 63;
-/// Room for what stands behind a text that is cut.
+/// Room for the suffix of a text that is cut.
 const SUFFIX: usize = 32;
 
-/// Prints a text that a server or another user wrote.
+/// Prints text that a server or another user wrote.
 ///
-/// Control characters, line separators and marks that change the direction of writing are escaped, so that a
-/// text cannot forge a log line or move a terminal's cursor. A text over its limit is cut and followed by its
-/// length. What is printed never exceeds the limit, so printing twice is the same as printing once.
+/// Escapes control characters, line separators and characters that change the direction of text, so that it
+/// cannot forge a log line or move a terminal's cursor. Cuts a text at its limit and appends its length.
+/// The output never exceeds the limit, so printing it again does not change it.
 #[derive(Clone, Copy)]
 pub(crate) struct Printable<'t> {
     text: &'t str,
@@ -42,12 +42,12 @@ impl<'t> Printable<'t> {
         }
     }
 
-    /// Whether the text is printed as it is.
+    /// Whether the text is printed unchanged.
     pub(crate) fn is_plain(self) -> bool {
         !self.text.chars().any(is_escaped) && self.text.chars().nth(self.limit).is_none()
     }
 
-    /// The text as it is printed.
+    /// The printed text.
     pub(crate) fn into_cow(self) -> Cow<'t, str> {
         if self.is_plain() {
             Cow::Borrowed(self.text)
@@ -99,7 +99,7 @@ fn is_escaped(character: char) -> bool {
         || matches!(character,
             // Marks, embeddings, overrides and isolates of bidirectional text.
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            // Line and paragraph separators, and what has no width.
+            // Line and paragraph separators, and characters without width.
             | '\u{2028}' | '\u{2029}' | '\u{200b}'..='\u{200d}' | '\u{feff}')
 }
 
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_forge_a_line_is_escaped() {
+    fn characters_that_could_forge_a_line_are_escaped() {
         check(
             "pods \"a\" not found: é ß 漢 \\n",
             "pods \"a\" not found: é ß 漢 \\n",
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_at_its_limit_and_followed_by_its_length() {
+    fn a_long_text_is_cut_and_followed_by_its_length() {
         for limit in [MESSAGE, NAME, NAMESPACE] {
             let make = |text: &str| Printable { text, limit }.to_string();
             let whole = "x".repeat(limit);

@@ -42,7 +42,7 @@ fn a_late_handler_receives_each_object_once_and_syncs() {
         let options = HandlerOptions::default();
         let snapshot = || indexer.snapshot();
         let late = processor.add_or_ended("late".to_owned(), &options, Served::ByTask, snapshot);
-        // Does not wait for the controller, and does not delay it.
+        // Does not wait for the committer, and does not delay it.
         assert_eq!(processor.status().len(), 1);
         committer.join().unwrap();
         let received: Vec<String> = std::iter::from_fn(|| late.take())

@@ -25,7 +25,7 @@ fn added(name: &str) -> Event<ConfigMap> {
     Event::added(object(name), Origin::Live)
 }
 
-/// A store with its processor, as a controller has them.
+/// A store with its processor, as a committer has them.
 struct Fixture {
     processor: Processor<ConfigMap>,
     writer: IndexerWriter<ConfigMap>,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// A version the server gave to an object, a list or a bookmark.
+/// The version that the server assigned to an object, a list or a bookmark.
 ///
 /// Two versions that are plain decimal numbers (no sign, no leading zero, any length) are ordered as numbers.
-/// Any other pair can only be equal or not: [`partial_cmp`](PartialOrd::partial_cmp) answers `None`.
+/// Any other pair is only equal or not: [`partial_cmp`](PartialOrd::partial_cmp) returns `None`.
 ///
 /// ```
 /// use informer_core::ResourceVersion;
@@ -20,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceVersion(Repr);
 
-/// Numbers that fit are kept as such: no allocation, and printing gives the same text back.
+/// Numbers that fit are kept as numbers, which does not allocate. They print as the same text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Repr {
     Number(u128),
@@ -28,7 +28,7 @@ enum Repr {
 }
 
 impl ResourceVersion {
-    /// Wraps the text the server sent.
+    /// Creates a version from the text the server sent.
     pub fn new(text: &str) -> Self {
         if is_number(text)
             && let Ok(number) = text.parse()
@@ -47,10 +47,10 @@ impl ResourceVersion {
             .map(Self::new)
     }
 
-    /// Whether this can be a version: 1 to 128 printable ASCII characters, without blanks.
+    /// Whether this is a valid version: 1 to 128 printable ASCII characters, without blanks.
     ///
-    /// A version becomes part of later requests. One that no server can read, or that makes a request too
-    /// long, would be refused for ever, so that informers do not accept it in the first place.
+    /// Later requests contain the version. One that no server can parse, or that makes a request too long,
+    /// would be refused forever, so informers do not accept it.
     pub fn is_acceptable(&self) -> bool {
         match &self.0 {
             Repr::Number(_) => true,
@@ -66,7 +66,8 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether a cache at this version is known to hold everything up to `other`: equal or a larger number.
+    /// Whether a store at this version is known to contain everything up to `other`: equal or a larger
+    /// number.
     pub fn is_at_least(&self, other: &Self) -> bool {
         self >= other
     }
@@ -77,14 +78,14 @@ impl ResourceVersion {
     }
 }
 
-/// The longest version that is accepted. Those of Kubernetes have at most 20 digits.
+/// The maximum length of a version. Those of Kubernetes have at most 20 digits.
 const LONGEST: usize = 128;
 
 fn is_acceptable(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Digits only and no leading zero, except "0" itself: the form the Kubernetes API promises.
+/// Only digits and no leading zero, except "0" itself: the format of the Kubernetes API.
 fn is_number(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -95,7 +96,8 @@ impl PartialOrd for ResourceVersion {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (&self.0, &other.0) {
             (Repr::Number(this), Repr::Number(that)) => Some(this.cmp(that)),
-            // A number too long for `Number` is larger than every `Number`; two of them compare by length, then text.
+            // A number too long for `Number` is larger than every `Number`. Two of them compare by length,
+            // then text.
             (Repr::Text(this), Repr::Number(_)) => is_number(this).then_some(Ordering::Greater),
             (Repr::Number(_), Repr::Text(that)) => is_number(that).then_some(Ordering::Less),
             (Repr::Text(this), Repr::Text(that)) if this == that => Some(Ordering::Equal),
@@ -126,11 +128,11 @@ mod tests {
 
     fn check(this: &str, that: &str, expected: Option<Ordering>) {
         let (left, right) = (ResourceVersion::new(this), ResourceVersion::new(that));
-        assert_eq!(left.partial_cmp(&right), expected, "{this} against {that}");
+        assert_eq!(left.partial_cmp(&right), expected, "{this} and {that}");
         assert_eq!(
             right.partial_cmp(&left),
             expected.map(Ordering::reverse),
-            "{that} against {this}"
+            "{that} and {this}"
         );
         assert_eq!(left.to_string(), this);
     }
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_equal_or_not_comparable() {
+    fn other_versions_are_equal_or_not_comparable() {
         check("abc", "abc", Some(Ordering::Equal));
         check("abc", "abd", None);
         check("abc", "1", None);
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_could_read_again_is_not_accepted() {
+    fn versions_no_server_can_parse_are_not_accepted() {
         for (text, expected) in [
             ("1", true),
             ("18446744073709551616", true),

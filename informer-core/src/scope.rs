@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::key::ObjectKey;
 
-/// What one list or watch covers. An informer over several namespaces has one scope, and one version, for each.
+/// The objects that one list or watch covers. An informer over several namespaces has one scope, and one
+/// version, per namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Every object the server shows: all namespaces, or a cluster-scoped kind.
+    /// All objects: all namespaces, or a cluster-scoped kind.
     All,
     /// The objects of one namespace.
     Namespace(Arc<str>),
@@ -21,7 +22,7 @@ impl Scope {
         namespace.map_or(Self::All, |namespace| Self::Namespace(namespace.into()))
     }
 
-    /// Whether an object of this key belongs to the scope.
+    /// Whether an object with this key belongs to the scope.
     pub fn contains(&self, key: &ObjectKey) -> bool {
         match self {
             Self::All => true,

@@ -1,5 +1,4 @@
-//! Small synchronisation pieces: a lock that survives panics, a latch any number of tasks can wait for,
-//! threads for long work.
+//! Synchronisation primitives: a lock that ignores poisoning, a latch, a signal, and threads for long work.
 
 pub(crate) mod offload;
 
@@ -14,8 +13,7 @@ use tokio::sync::watch;
 
 pub(crate) use log_limit::LogLimit;
 
-/// A mutex whose guard is always handed out: a panic while it was held is the panicking code's problem, and every
-/// critical section of this crate leaves its data valid at each step.
+/// A mutex that ignores poisoning: every critical section of this crate keeps its data valid at each step.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(inner::Mutex<T>);
 
@@ -37,7 +35,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Something that happens once. Any number of tasks may wait, before or after; every one of them wakes.
+/// An event that happens once. Any number of tasks may wait for it, before or after; all are woken.
 #[derive(Clone, Debug)]
 pub(crate) struct Latch(watch::Sender<bool>);
 
@@ -78,24 +76,24 @@ impl Signal {
     }
 }
 
-/// Where work that may take long, or that runs user code, is done.
+/// Where long work and user code run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Offload {
-    /// On other threads, so that no async worker is held up. The default.
+    /// On other threads, so that no async worker is blocked. The default.
     ///
-    /// Handlers run on tokio's blocking pool. An informer's own work (decoding large pieces, large commits,
-    /// dropping old snapshots) and its transforms and index functions run on threads that handlers never
+    /// Handlers run on tokio's blocking pool. The informer's own work (decoding large bodies, large
+    /// commits, dropping old snapshots), transforms and index functions run on threads that handlers never
     /// occupy: a handler that blocks does not delay an informer, and a transform or index function that
-    /// blocks delays its own informer only.
+    /// blocks delays only its own informer.
     #[default]
     BlockingPool,
     /// On the async task. For simulations that need one deterministic thread, and for handlers, transforms
-    /// and index functions known to be quick.
+    /// and index functions that are known to be fast.
     Inline,
 }
 
-/// The text of a caught panic, if it has one.
+/// The message of a caught panic.
 pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     payload
         .downcast_ref::<&str>()

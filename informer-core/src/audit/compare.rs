@@ -1,4 +1,4 @@
-//! Compares what the server lists with a snapshot of the cache, whatever the order of the list.
+//! Compares the objects that the server lists, in any order, with a snapshot of the store.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -12,58 +12,58 @@ use crate::source::Identity;
 use crate::status::{AuditMismatch, AuditSkipped};
 use crate::store::{Indexer, KeyRef, Snapshot};
 
-/// The cache of one scope, without its kind.
-pub(crate) trait Cached: Send + Sync {
-    /// The cache as it is now.
-    fn freeze(&self) -> Arc<dyn Frozen>;
+/// The store of one scope, independent of its kind.
+pub(crate) trait ScopeStore: Send + Sync {
+    /// The current state of the store.
+    fn snapshot(&self) -> Arc<dyn ScopeSnapshot>;
 }
 
-/// The cache of one scope of one kind.
-pub(crate) struct CacheOf<K> {
+/// The store of one scope of one kind.
+pub(crate) struct TypedScopeStore<K> {
     pub(crate) indexer: Indexer<K>,
     pub(crate) scope: Scope,
 }
 
-/// One scope of the cache at one moment.
-pub(crate) trait Frozen: Send + Sync {
+/// One scope of the store in one snapshot.
+pub(crate) trait ScopeSnapshot: Send + Sync {
     /// The version of the scope.
     fn version(&self) -> Option<ResourceVersion>;
 
-    /// The number of objects, at least: those of other scopes may be among them.
+    /// An upper bound of the number of objects: those of other scopes may be included.
     fn len(&self) -> usize;
 
-    /// What there is under a key.
-    fn find(&self, key: &ObjectKey) -> Holding;
+    /// The state of a key.
+    fn find(&self, key: &ObjectKey) -> KeyState;
 
-    /// Every key of the scope that has an object.
+    /// Calls `visit` with every key of the scope that has an object.
     fn for_each_key(&self, visit: &mut dyn FnMut(KeyRef<'_>));
 }
 
-/// What the cache has under a key.
+/// The state of a key in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Holding {
+pub(crate) enum KeyState {
     Nothing,
-    /// An object, at a version if its transform left it one.
+    /// An object, with its version unless a transform removed it.
     Object(Option<ResourceVersion>),
-    /// Its newest state could not be decoded or transformed: whatever there is, it is known to be old.
+    /// Its newest state could not be used: the stored object, if any, is known to be outdated.
     Stale,
 }
 
-impl<K: Object> Cached for CacheOf<K> {
-    fn freeze(&self) -> Arc<dyn Frozen> {
-        Arc::new(ScopeOf {
+impl<K: Object> ScopeStore for TypedScopeStore<K> {
+    fn snapshot(&self) -> Arc<dyn ScopeSnapshot> {
+        Arc::new(TypedScopeSnapshot {
             snapshot: self.indexer.peek(),
             scope: self.scope.clone(),
         })
     }
 }
 
-struct ScopeOf<K> {
+struct TypedScopeSnapshot<K> {
     snapshot: Snapshot<K>,
     scope: Scope,
 }
 
-impl<K: Object> Frozen for ScopeOf<K> {
+impl<K: Object> ScopeSnapshot for TypedScopeSnapshot<K> {
     fn version(&self) -> Option<ResourceVersion> {
         self.snapshot.versions().get(&self.scope).cloned()
     }
@@ -72,13 +72,13 @@ impl<K: Object> Frozen for ScopeOf<K> {
         self.snapshot.len()
     }
 
-    fn find(&self, key: &ObjectKey) -> Holding {
+    fn find(&self, key: &ObjectKey) -> KeyState {
         if self.snapshot.stale().contains(key) {
-            return Holding::Stale;
+            return KeyState::Stale;
         }
         match self.snapshot.peek(key) {
-            Some(object) => Holding::Object(ResourceVersion::of(object.meta())),
-            None => Holding::Nothing,
+            Some(object) => KeyState::Object(ResourceVersion::of(object.meta())),
+            None => KeyState::Nothing,
         }
     }
 
@@ -93,91 +93,92 @@ impl<K: Object> Frozen for ScopeOf<K> {
     }
 }
 
-/// What was compared and what differed.
+/// The number of compared objects, and the differences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(super) struct ComparisonResult {
     pub(super) compared: u64,
     pub(super) left_out: u64,
     pub(super) mismatch: AuditMismatch,
 }
 
-/// A comparison on its way.
+/// A comparison in progress.
 ///
-/// A server sorts by its storage's keys, in which `a-b/x` comes before `a/x`, and need not sort at all, so listed objects are looked up
-/// one by one. To know in the end which cached keys were not listed, a hash of each one that was is kept: 8 bytes an object. The
-/// hash is keyed anew for each audit, so that two keys that share one, which would hide a fault, do not share the next.
+/// A server sorts by the keys of its storage, in which `a-b/x` comes before `a/x`, and need not sort at
+/// all, so listed objects are looked up one by one. To find the cached keys that were not listed, a hash of
+/// each listed key is kept: 8 bytes per object. The hash has a new key for each audit, so that two keys
+/// that collide, which would hide a fault, do not collide in the next one.
 pub(super) struct Comparison {
-    frozen: Arc<dyn Frozen>,
+    snapshot: Arc<dyn ScopeSnapshot>,
     hasher: RandomState,
     seen: Vec<u64>,
-    finding: Finding,
+    result: ComparisonResult,
 }
 
 impl Comparison {
-    pub(super) fn new(frozen: Arc<dyn Frozen>) -> Self {
+    pub(super) fn new(snapshot: Arc<dyn ScopeSnapshot>) -> Self {
         Self {
-            frozen,
+            snapshot,
             hasher: RandomState::new(),
             seen: Vec::new(),
-            finding: Finding::default(),
+            result: ComparisonResult::default(),
         }
     }
 
-    /// The number of objects to compare, about.
+    /// The approximate number of objects to compare.
     pub(super) fn len(&self) -> usize {
-        self.frozen.len()
+        self.snapshot.len()
     }
 
-    /// The server had this object.
+    /// Compares one object that the server listed.
     pub(super) fn listed(&mut self, object: Identity) -> Result<(), AuditSkipped> {
         let key = object.key.ok_or(AuditSkipped::Unreadable)?;
-        let finding = &mut self.finding;
-        match (self.frozen.find(&key), object.version) {
-            (Holding::Nothing, _) => {
-                finding.compared += 1;
-                finding.mismatch.missing.add(|| key);
+        let result = &mut self.result;
+        match (self.snapshot.find(&key), object.version) {
+            (KeyState::Nothing, _) => {
+                result.compared += 1;
+                result.mismatch.missing.add(|| key);
                 return Ok(());
             }
-            (Holding::Object(Some(cached)), Some(listed)) => {
-                finding.compared += 1;
+            (KeyState::Object(Some(cached)), Some(listed)) => {
+                result.compared += 1;
                 if cached != listed {
-                    finding.mismatch.other_version.add(|| key.clone());
+                    result.mismatch.other_version.add(|| key.clone());
                 }
             }
-            (Holding::Object(_), _) => finding.left_out += 1,
-            // Counted here if listed; the walk in the end passes over all of them.
-            (Holding::Stale, _) => {
-                finding.left_out += 1;
+            (KeyState::Object(_), _) => result.left_out += 1,
+            // Counted here if listed; the pass at the end skips all of them.
+            (KeyState::Stale, _) => {
+                result.left_out += 1;
                 return Ok(());
             }
         }
         self.seen.push(self.hasher.hash_one(KeyRef::from(&key)));
-        if self.seen.len() > self.frozen.len() {
-            return Err(broken("a list has an object twice"));
+        if self.seen.len() > self.snapshot.len() {
+            return Err(broken("a list contains an object twice"));
         }
         Ok(())
     }
 
-    /// The list is complete: what was not in it is extra.
-    pub(super) fn finish(mut self) -> Finding {
+    /// Completes the comparison: keys that were not listed are extra.
+    pub(super) fn finish(mut self) -> ComparisonResult {
         self.seen.sort_unstable();
         let Self {
-            frozen,
+            snapshot,
             hasher,
             seen,
-            mut finding,
+            mut result,
         } = self;
-        frozen.for_each_key(&mut |key| {
+        snapshot.for_each_key(&mut |key| {
             if seen.binary_search(&hasher.hash_one(key)).is_ok() {
                 return;
             }
             let key = key.to_key();
-            if frozen.find(&key) != Holding::Stale {
-                finding.compared += 1;
-                finding.mismatch.extra.add(|| key);
+            if snapshot.find(&key) != KeyState::Stale {
+                result.compared += 1;
+                result.mismatch.extra.add(|| key);
             }
         });
-        finding
+        result
     }
 }
 

@@ -1,4 +1,4 @@
-//! Comparisons of small lists with small caches, through one `check`.
+//! Comparisons of small lists with small stores, through one `check`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::*;
 use crate::store;
 
-/// Reads `web/a@7`; `web/a@` has no version.
+/// Parses `web/a@7`; `web/a@` has no version.
 fn read(text: &str) -> (ObjectKey, Option<&str>) {
     let (key, version) = text.split_once('@').unwrap();
     (
@@ -29,7 +29,12 @@ fn object(key: &ObjectKey, version: Option<&str>) -> ConfigMap {
     }
 }
 
-fn compare(scope: Scope, cached: &[&str], stale: &[&str], listed: &[&str]) -> Result<Finding, AuditSkipped> {
+fn compare(
+    scope: Scope,
+    cached: &[&str],
+    stale: &[&str],
+    listed: &[&str],
+) -> Result<ComparisonResult, AuditSkipped> {
     let (mut writer, indexer) = store::new::<ConfigMap>();
     let mut commit = writer.begin();
     for (key, version) in cached.iter().map(|text| read(text)) {
@@ -39,7 +44,7 @@ fn compare(scope: Scope, cached: &[&str], stale: &[&str], listed: &[&str]) -> Re
         commit.mark_stale(&key.parse().unwrap(), "garbled");
     }
     commit.publish();
-    let mut comparison = Comparison::new(CacheOf { indexer, scope }.freeze());
+    let mut comparison = Comparison::new(TypedScopeStore { indexer, scope }.snapshot());
     for (key, version) in listed.iter().map(|text| read(text)) {
         comparison.listed(Identity {
             key: Some(key),
@@ -50,7 +55,7 @@ fn compare(scope: Scope, cached: &[&str], stale: &[&str], listed: &[&str]) -> Re
     Ok(comparison.finish())
 }
 
-/// `expected` is what is compared, what is left out, and the mismatch in words.
+/// `expected` is the number of compared objects, the number left out, and the mismatch as text.
 fn check(scope: Scope, cached: &[&str], stale: &[&str], listed: &[&str], expected: (u64, u64, &str)) {
     let found = compare(scope, cached, stale, listed).unwrap();
     assert_eq!(
@@ -85,7 +90,7 @@ fn equal_sets_are_sound_in_any_order() {
 }
 
 #[test]
-fn each_kind_of_difference_is_named() {
+fn each_kind_of_difference_is_reported() {
     check(
         Scope::All,
         &["a/x@1"],
@@ -107,7 +112,7 @@ fn each_kind_of_difference_is_named() {
         &["a/x@2"],
         (1, 0, "1 (a/x) at another version"),
     );
-    // An object that took the place of another does not make up for it.
+    // An extra object does not cancel a missing one.
     check(
         Scope::All,
         &["a/x@1", "a/y@2"],
@@ -132,7 +137,7 @@ fn only_the_audited_scope_is_compared() {
 }
 
 #[test]
-fn what_is_known_to_be_old_is_left_out() {
+fn stale_objects_and_objects_without_version_are_left_out() {
     check(
         Scope::All,
         &["a/x@1", "a/y@2"],
@@ -142,19 +147,19 @@ fn what_is_known_to_be_old_is_left_out() {
     );
     check(Scope::All, &["a/y@2"], &["a/x"], &["a/x@9", "a/y@2"], (1, 1, ""));
     check(Scope::All, &["a/x@1", "a/y@2"], &["a/x"], &["a/y@2"], (1, 0, ""));
-    // A transform took the version away, or the source has none.
+    // A transform removed the version, or the source has none.
     check(Scope::All, &["a/x@"], &[], &["a/x@9"], (0, 1, ""));
     check(Scope::All, &["a/x@1"], &[], &["a/x@"], (0, 1, ""));
 }
 
 #[test]
-fn a_list_that_makes_no_sense_is_no_mismatch() {
+fn an_invalid_list_is_no_mismatch() {
     let twice = compare(Scope::All, &["a/x@1"], &[], &["a/x@1", "a/x@1"]);
     assert!(matches!(twice, Err(AuditSkipped::Failed(_))), "{twice:?}");
 
     let (_writer, indexer) = store::new::<ConfigMap>();
     let scope = Scope::All;
-    let mut comparison = Comparison::new(CacheOf { indexer, scope }.freeze());
+    let mut comparison = Comparison::new(TypedScopeStore { indexer, scope }.snapshot());
     let nameless = comparison.listed(Identity::default());
     assert!(matches!(nameless, Err(AuditSkipped::Unreadable)), "{nameless:?}");
 }

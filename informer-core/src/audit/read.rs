@@ -1,4 +1,4 @@
-//! Reads the list of an audit, page by page, all of one version.
+//! Reads the list of an audit, page by page, at one version.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::source::{
 };
 use crate::status::AuditSkipped;
 
-/// The source, without its kind.
+/// The source, independent of its kind.
 pub(crate) trait Identities: Send + Sync {
     fn page(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>>;
 }
 
-/// A source of one kind.
+/// The source of one kind.
 pub(crate) struct IdentitiesOf<K>(pub(crate) Arc<dyn ListWatch<K>>);
 
 impl<K: Object> Identities for IdentitiesOf<K> {
@@ -45,7 +45,7 @@ pub(super) async fn all_pages(
         let metadata = one_page(list, request, comparison).await?;
         let answered = metadata
             .resource_version
-            .ok_or_else(|| broken("a list came without its resourceVersion"))?;
+            .ok_or_else(|| broken("a list has no resourceVersion"))?;
         if answered != *version {
             return Err(AuditSkipped::OtherVersion {
                 asked: version.clone(),
@@ -54,7 +54,7 @@ pub(super) async fn all_pages(
         }
         match metadata.continue_token {
             None => return Ok(()),
-            next if next == token => return Err(broken("a list came with the same continue token twice")),
+            next if next == token => return Err(broken("a list repeated its continue token")),
             next => token = next,
         }
     }
@@ -73,7 +73,7 @@ async fn one_page(
             IdentityEvent::Object(object) => comparison.listed(object)?,
         }
     }
-    metadata.ok_or_else(|| broken("a list came without its metadata"))
+    metadata.ok_or_else(|| broken("a list has no metadata"))
 }
 
 pub(super) fn broken(what: &str) -> AuditSkipped {
@@ -88,7 +88,7 @@ mod tests {
     use futures::stream;
     use k8s_openapi::api::core::v1::ConfigMap;
 
-    use super::super::compare::{CacheOf, Cached as _};
+    use super::super::compare::{ScopeStore as _, TypedScopeStore};
     use super::*;
     use crate::scope::Scope;
     use crate::store;
@@ -117,7 +117,7 @@ mod tests {
         tokens.reverse();
         let (_writer, indexer) = store::new::<ConfigMap>();
         let scope = Scope::All;
-        let mut comparison = Comparison::new(CacheOf { indexer, scope }.freeze());
+        let mut comparison = Comparison::new(TypedScopeStore { indexer, scope }.snapshot());
         let pages = Pages(Mutex::new(tokens));
         all_pages(&pages, &ResourceVersion::new("5"), 500, &mut comparison)
             .now_or_never()

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::lifecycle::{Life, Parts};
 use super::options::{InformerOptions, check_scopes};
 use super::{BuildError, Shared, SharedInformer};
-use crate::audit::{AuditOptions, Auditor, CacheOf, IdentitiesOf};
+use crate::audit::{AuditOptions, Auditor, IdentitiesOf, TypedScopeStore};
 use crate::committer::{Committer, Wiring};
 use crate::delta::{DeltaFifo, Transform};
 use crate::object::{AnyObject, Object};
@@ -226,7 +226,7 @@ fn auditor<K: Object>(
     Auditor::new(
         options.clone(),
         Box::new(IdentitiesOf(source.clone())),
-        Box::new(CacheOf { indexer, scope }),
+        Box::new(TypedScopeStore { indexer, scope }),
         reporter.clone(),
         Box::new(move || relist.ask()),
     )

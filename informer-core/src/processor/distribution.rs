@@ -35,7 +35,7 @@ pub(super) enum Then {
 ///
 /// [`distribute`](Self::distribute) ends it. From then on handlers can be added again, although the events
 /// are not delivered yet: a handler added now finds the commit in its snapshot and is not among the
-/// recipients, which are fixed here. Commits come from one controller, one after the other, so each
+/// recipients, which are fixed here. Commits come from one committer, one after the other, so each
 /// recipient receives their events in commit order (I7).
 pub(crate) struct Publication<'a, K> {
     state: MutexGuard<'a, ProcessorState<K>>,

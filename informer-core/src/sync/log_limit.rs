@@ -1,18 +1,17 @@
-//! Limits repeated log lines: a few at once, then few and far between, each with the number of those left
-//! out.
+//! Limits repeated log lines: a few at once, then one per period, each with the number of suppressed lines.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many lines of one sort are logged within one [`PERIOD`].
+/// The number of lines of one kind that are logged within one [`PERIOD`].
 const BURST: u32 = 10;
 
-/// After this time a line of the same sort is logged again.
+/// After this time a line of the same kind is logged again.
 const PERIOD: Duration = Duration::from_secs(300);
 
-/// The limit of one sort of line. A server or a handler decides how often a warning is due, so that its
-/// number must be bounded.
+/// The limit of one kind of log line. Servers and handlers determine how often a warning occurs, so its
+/// rate must be bounded.
 #[derive(Debug, Default)]
 pub(crate) struct LogLimit {
     period: Option<Period>,
@@ -27,8 +26,7 @@ struct Period {
 }
 
 impl LogLimit {
-    /// Something new is to be logged: `Some` with the number of lines left out since the last one, `None` to
-    /// leave it out.
+    /// A new event: `Some` with the number of lines suppressed since the last one, `None` to suppress it.
     pub(crate) fn news(&mut self, now: Instant) -> Option<u64> {
         let logged = match self.period {
             Some(period) if now.saturating_duration_since(period.begun) < PERIOD => period.logged,
@@ -37,7 +35,7 @@ impl LogLimit {
         self.decide(logged < BURST, logged, now)
     }
 
-    /// The same as before is to be logged, which is due once in a [`PERIOD`].
+    /// A repetition of the last event, which is logged once per [`PERIOD`].
     pub(crate) fn repetition(&mut self, now: Instant) -> Option<u64> {
         let is_due = self
             .period
@@ -68,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_logged_and_then_one_burst_per_period_with_a_count() {
+    fn one_burst_per_period_is_logged_with_a_count() {
         let begun = Instant::now();
         let mut limit = LogLimit::default();
         let logged = (0..1_000).filter(|_| limit.news(begun).is_some()).count();

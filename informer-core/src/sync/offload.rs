@@ -1,19 +1,19 @@
-//! Runs work that may block or take long on threads of its own, away from async workers and from handlers.
+//! Runs work that may block or take long on dedicated threads, apart from async workers and handlers.
 //!
-//! Decoding, transforms and commits never wait behind handlers or other users of tokio's blocking pool,
-//! because they do not share it. The pool here starts a thread whenever a job finds none that waits, up to
-//! [`LIMIT`], so a job that blocks (a transform that does, say) delays its own informer only. Threads that
-//! find no work for [`IDLE`] end.
+//! Decoding, transforms and commits never wait for handlers or other users of tokio's blocking pool,
+//! because they do not share it. This pool starts a thread whenever no thread is idle, up to [`LIMIT`], so
+//! a job that blocks (such as a transform) delays only its own informer. Threads that are idle for [`IDLE`]
+//! end.
 //!
-//! The crate `blocking` was considered: in its version 1.7.0 idle threads never end, and a small pool over a
-//! channel of tokio's needs no further dependency.
+//! The crate `blocking` was considered: the idle threads of its version 1.7.0 never end, and a small pool
+//! over a tokio channel needs no further dependency.
 //!
 //! # The paused clock of tests
 //!
-//! A paused clock moves on as soon as its runtime has nothing to do, and it knows of the jobs of tokio's own
-//! pool only. So while a job of a current-thread runtime is out (no other has a paused clock), one task on
-//! tokio's pool waits for it, which keeps the clock where it is. There is at most one such task per runtime,
-//! however many jobs come and go: they cannot pile up while handlers occupy the whole pool.
+//! A paused clock advances as soon as its runtime is idle, and the runtime knows only the jobs of tokio's
+//! own pool. So while a job of a current-thread runtime runs (no other has a paused clock), one task on
+//! tokio's pool waits for it, which stops the clock. There is at most one such task per runtime, however
+//! many jobs there are, so they cannot accumulate while handlers occupy the whole pool.
 
 use std::any::Any;
 use std::collections::hash_map::Entry;
@@ -25,30 +25,29 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-/// The most threads there are at one time. Past it, jobs wait for one another.
+/// The maximum number of threads. Past it, jobs wait for one another.
 const LIMIT: usize = 512;
 
-/// How long a thread waits for work before it ends.
+/// How long a thread stays idle before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Work on its way to its result. Dropped, it lets the work go on, and the result is dropped where it is
-/// made.
-#[must_use = "the work is done in any case; its result is in here"]
+/// A running job. Dropping it does not stop the work; its result is then dropped on the worker thread.
+#[must_use = "the work runs in any case; this is its result"]
 pub(crate) struct Job<T>(oneshot::Receiver<Result<T, Box<dyn Any + Send>>>);
 
 impl<T> Job<T> {
-    /// Waits for the result. A panic of the work goes on here.
+    /// Waits for the result. A panic of the work resumes here.
     pub(crate) async fn done(&mut self) -> T {
-        let _still = Held::by_current_runtime();
+        let _still = ClockHold::by_current_runtime();
         match (&mut self.0).await {
             Ok(Ok(result)) => result,
             Ok(Err(panic)) => resume_unwind(panic),
-            Err(_) => unreachable!("every job is run, and a job that is run answers once"),
+            Err(_) => unreachable!("every job is run and sends one result"),
         }
     }
 }
 
-/// Starts work on a thread of the pool, with the tokio runtime of the caller at hand.
+/// Starts work on a thread of the pool, inside the caller's tokio runtime.
 pub(crate) fn start<T, F>(work: F) -> Job<T>
 where
     T: Send + 'static,
@@ -57,15 +56,15 @@ where
     let (answer, result) = oneshot::channel();
     let runtime = Handle::try_current().ok();
     POOL.submit(Box::new(move || {
-        // User code that looks for its runtime finds it, as it would on tokio's own threads.
+        // User code can use its runtime, as on tokio's own threads.
         let _entered = runtime.as_ref().map(Handle::enter);
-        // What nobody waits for any more is dropped on this thread.
+        // A result whose job was dropped is dropped on this thread.
         let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
     }));
     Job(result)
 }
 
-/// Does work on a thread of the pool, and waits for it.
+/// Runs work on a thread of the pool, and waits for it.
 pub(crate) async fn run<T, F>(work: F) -> T
 where
     T: Send + 'static,
@@ -77,7 +76,7 @@ where
 type Task = Box<dyn FnOnce() + Send>;
 
 static POOL: Pool = Pool {
-    state: Mutex::new(State {
+    state: Mutex::new(PoolState {
         tasks: VecDeque::new(),
         waiting: 0,
         threads: 0,
@@ -86,26 +85,26 @@ static POOL: Pool = Pool {
 };
 
 struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     arrived: Condvar,
 }
 
-struct State {
+struct PoolState {
     tasks: VecDeque<Task>,
-    /// Threads that will look for a task: those that wait, and those that are being started.
+    /// Threads that will take a task: idle ones, and those being started.
     waiting: usize,
     threads: usize,
 }
 
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn submit(&'static self, task: Task) {
         let mut state = self.lock();
         state.tasks.push_back(task);
-        // Each waiting thread takes one task. One more task than those needs one more thread.
+        // Each idle thread takes one task. One task more needs one thread more.
         if state.tasks.len() <= state.waiting || state.threads >= LIMIT {
             self.arrived.notify_one();
             return;
@@ -121,8 +120,8 @@ impl Pool {
         }
     }
 
-    /// The system has no thread to give. Those that exist do the work; without one it is done here, because
-    /// late is better than never.
+    /// The system refused a thread. Existing threads do the work; if there are none, it runs here, because
+    /// otherwise it would never run.
     fn not_started(&self) {
         let mut state = self.lock();
         state.waiting -= 1;
@@ -171,10 +170,10 @@ fn holds() -> MutexGuard<'static, Option<HashMap<Id, usize>>> {
     HOLDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps a paused clock from moving on, as a job on tokio's own pool would.
-struct Held(Id);
+/// Keeps a paused clock from advancing, as a job on tokio's own pool would.
+struct ClockHold(Id);
 
-impl Held {
+impl ClockHold {
     fn by_current_runtime() -> Option<Self> {
         let runtime = Handle::try_current().ok()?;
         if runtime.runtime_flavor() != RuntimeFlavor::CurrentThread {
@@ -186,12 +185,12 @@ impl Held {
                 *holders.get_mut() += 1;
                 None
             }
-            Entry::Vacant(place) => {
-                place.insert(1);
+            Entry::Vacant(vacant) => {
+                vacant.insert(1);
                 Some(ClockTask { id: held.0 })
             }
         };
-        // Not under the lock: a runtime that shuts down drops the task at once, and that takes the lock.
+        // Not under the lock: a runtime that is shutting down drops the task at once, which takes the lock.
         if let Some(waiting) = waiting {
             drop(runtime.spawn_blocking(move || waiting.run()));
         }
@@ -199,7 +198,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ClockHold {
     fn drop(&mut self) {
         if let Some(holders) = holds().as_mut().and_then(|holds| holds.get_mut(&self.0)) {
             *holders -= 1;
@@ -208,8 +207,8 @@ impl Drop for Held {
     }
 }
 
-/// The task on tokio's pool that holds the clock of one runtime. Its entry ends with it, also if it is
-/// dropped without being run.
+/// The task on tokio's pool that holds the clock of one runtime. Its entry is removed with it, also if it
+/// is dropped without being run.
 struct ClockTask {
     id: Id,
 }
@@ -223,7 +222,7 @@ impl ClockTask {
         let mut holds = RELEASED
             .wait_while(holds(), is_held)
             .unwrap_or_else(PoisonError::into_inner);
-        // Under the same lock: a wait that begins from now on finds no entry, and gets a task of its own.
+        // Under the same lock: a wait that begins after this finds no entry, and starts another task.
         if let Some(holds) = holds.as_mut() {
             holds.remove(&self.id);
         }

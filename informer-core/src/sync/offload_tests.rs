@@ -1,4 +1,5 @@
-//! Jobs on the pool: none waits behind another, panics go on, and a paused clock stands still.
+//! Jobs on the pool: they do not wait for one another, panics resume at the caller, and a paused clock
+//! stops.
 
 use std::sync::mpsc;
 
@@ -6,14 +7,14 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 
-/// A job that blocks until the other end is dropped or sends.
+/// A job that blocks until the sender is dropped or sends.
 fn blocked() -> (mpsc::Sender<()>, Job<()>) {
     let (release, wait) = mpsc::channel();
     (release, start(move || wait.recv().unwrap_or_default()))
 }
 
 #[tokio::test]
-async fn a_job_never_waits_behind_jobs_that_block() {
+async fn a_job_does_not_wait_for_jobs_that_block() {
     let blocked: Vec<_> = (0..20).map(|_| blocked()).collect();
     assert_eq!(run(|| 7).await, 7);
     for (release, mut job) in blocked {
@@ -23,7 +24,7 @@ async fn a_job_never_waits_behind_jobs_that_block() {
 }
 
 #[tokio::test]
-async fn a_panic_goes_on_where_the_job_is_awaited() {
+async fn a_panic_resumes_where_the_job_is_awaited() {
     let mut job = start(|| panic!("of the job"));
     let waiting = tokio::spawn(async move { job.done().await });
     assert!(waiting.await.unwrap_err().is_panic());
@@ -37,10 +38,10 @@ async fn a_job_finds_the_runtime_of_its_caller() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_paused_clock_stands_still_while_a_job_is_awaited() {
+async fn a_paused_clock_stops_while_a_job_is_awaited() {
     let begun = Instant::now();
     let (release, mut job) = blocked();
-    // The runtime is idle long before this thread is through; its clock would move on if nothing held it.
+    // The runtime is idle long before this thread ends; its clock would advance if nothing held it.
     std::thread::spawn(move || {
         for _ in 0..20_000 {
             std::thread::yield_now();
@@ -50,20 +51,20 @@ async fn a_paused_clock_stands_still_while_a_job_is_awaited() {
     tokio::select! {
         biased;
         () = job.done() => {}
-        () = sleep(Duration::from_secs(30)) => panic!("the clock moved on while a job was out"),
+        () = sleep(Duration::from_secs(30)) => panic!("the clock advanced while a job was running"),
     }
     assert_eq!(begun.elapsed(), Duration::ZERO);
     sleep(Duration::from_secs(30)).await;
     assert!(
         begun.elapsed() >= Duration::from_secs(30),
-        "the clock moves on again"
+        "the clock advances again"
     );
 }
 
-/// While handlers occupy tokio's whole pool the task that holds the clock cannot run; jobs go on, and there
-/// is one such task.
+/// While handlers occupy tokio's whole pool, the task that holds the clock cannot run. Jobs continue, and
+/// there is only one such task.
 #[test]
-fn tasks_that_hold_the_clock_do_not_pile_up_in_an_exhausted_pool() {
+fn clock_tasks_do_not_accumulate_in_an_exhausted_pool() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

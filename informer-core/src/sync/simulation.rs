@@ -1,21 +1,21 @@
-//! What the workspace's simulation needs of this crate: a seeded order of tasks, and a count of every change of state.
+//! Hooks for the workspace's simulation: a seeded order of tasks, and a count of state transitions.
 //!
-//! Not part of the API. Without the hidden feature `__simulation` every function here is empty and nothing is compiled in.
+//! Not part of the API. Without the hidden feature `__simulation` every function here is empty.
 
 #[cfg(feature = "__simulation")]
 pub use enabled::{Seen, begin, end, yield_point};
 #[cfg(feature = "__simulation")]
 pub(crate) use enabled::{level, transition};
 
-/// A place where another task may be let through first.
+/// A point where other tasks may run first.
 #[cfg(not(feature = "__simulation"))]
 pub(crate) async fn yield_point() {}
 
-/// Something went from one state to another.
+/// Records a transition from one state to another.
 #[cfg(not(feature = "__simulation"))]
 pub(crate) const fn transition(_what: &'static str, _from: &'static str, _to: &'static str) {}
 
-/// Something bounded has this size, of at most `limit`.
+/// Records the size of something that is bounded by `limit`.
 #[cfg(not(feature = "__simulation"))]
 pub(crate) const fn level(_what: &'static str, _size: usize, _limit: usize) {}
 
@@ -27,12 +27,12 @@ mod enabled {
     use rand::rngs::SmallRng;
     use rand::{RngExt, SeedableRng};
 
-    /// What one run went through.
+    /// What one run recorded.
     #[derive(Clone, Debug, Default)]
     pub struct Seen {
-        /// How often something (`reflector`, `informer`, ..) went from one state to another.
+        /// How often something (`reflector`, `informer`, ..) changed from one state to another.
         pub transitions: BTreeMap<(&'static str, &'static str, &'static str), u64>,
-        /// Sizes that were past their limits: what, the size, the limit.
+        /// Sizes that exceeded their limits: what, the size, the limit.
         pub past_limits: Vec<(&'static str, usize, usize)>,
     }
 
@@ -47,7 +47,7 @@ mod enabled {
         static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
     }
 
-    /// Begins a run on this thread: from now on tasks yield at random, `percent` of the time.
+    /// Starts a run on this thread: from now on tasks yield at random, `percent` of the time.
     pub fn begin(seed: u64, percent: u32) {
         let run = Run {
             random: SmallRng::seed_from_u64(seed),
@@ -57,7 +57,7 @@ mod enabled {
         RUN.set(Some(run));
     }
 
-    /// Ends the run of this thread, and gives what it went through.
+    /// Ends the run of this thread, and returns what it recorded.
     pub fn end() -> Seen {
         RUN.take().map(|run| run.seen).unwrap_or_default()
     }
@@ -66,7 +66,7 @@ mod enabled {
         RUN.with_borrow_mut(|run| run.as_mut().map(call))
     }
 
-    /// Lets other tasks through, zero to three times, as the seed says. Outside of a run it does nothing.
+    /// Yields to other tasks, zero to three times, as the seed determines. Outside a run it does nothing.
     pub async fn yield_point() {
         let turns = with(|run| match run.random.random_range(0..100) < run.percent {
             true => run.random.random_range(1..=3),
