@@ -1,8 +1,8 @@
-//! Custom resources: CustomResourceDefinitions in, source text out.
+//! Generates source text from CustomResourceDefinitions.
 //!
-//! [`read`] finds the definitions in YAML or JSON, [`tree`] turns them into the files of a module tree or a crate: types for every
-//! served version ([`types`]), informers, listers and accessors. Nothing here touches a file or a server: that is the program
-//! `informer-gen`, in a package of its own.
+//! [`read`] finds the definitions in YAML or JSON, [`tree`] turns them into the files of a module tree or a
+//! crate: types for every served version ([`types`]), informers, listers and accessors. This module does no
+//! I/O; the program `informer-gen` in its own package does.
 //!
 //! ```
 //! use informer_gen::crd::{self, TreeOptions};

@@ -1,7 +1,7 @@
-//! The bodies of the derive macros: the declaration of a type in, the names of its informer out.
+//! Implementation of the derive macros: generates the names of an informer from the declaration of a type.
 //!
-//! A proc macro can be called by the compiler only, so all of it is here, where it can be tested; the crate
-//! informer-derive calls it and documents it for users.
+//! Only the compiler can call a proc macro, so the implementation is here, where it can be tested. The crate
+//! informer-derive calls it.
 
 mod accessor;
 mod index;
@@ -22,12 +22,12 @@ use syn::DeriveInput;
 pub use self::accessor::{factory_methods, lister_methods};
 use self::options::Options;
 
-/// The body of `#[derive(Informer)]`. What is wrong with the input comes back as `compile_error!`s.
+/// The body of `#[derive(Informer)]`. Errors of the input are returned as `compile_error!`s.
 pub fn informer(input: TokenStream) -> TokenStream {
     or_errors(syn::parse2(input).and_then(|input| expand(&input)))
 }
 
-/// The body of `#[derive(Projection)]`, for the parts a projection is made of.
+/// The body of `#[derive(Projection)]`, for the parts of a projection.
 pub fn projection(input: TokenStream) -> TokenStream {
     or_errors(syn::parse2(input).and_then(|input| projection::expand_part(&input)))
 }
@@ -44,7 +44,7 @@ fn or_errors(expanded: syn::Result<TokenStream>) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error())
 }
 
-/// A place in the user's source, but known to the compiler as written by a macro, so that lints let it be.
+/// A place in the user's source that the compiler treats as macro-generated, so that lints ignore it.
 fn of_macro(span: Span) -> Span {
     Span::call_site().located_at(span)
 }

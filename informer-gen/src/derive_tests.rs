@@ -1,4 +1,4 @@
-//! The items a derive writes. What it says of mistakes is tested where the compiler says it, in `tests/custom/ui`.
+//! Tests of the generated items. The errors of the macros are tested in `tests/custom/ui`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -58,7 +58,7 @@ fn a_namespaced_kind_has_all_names() {
 }
 
 #[test]
-fn a_kind_without_namespaces_has_no_names_for_them() {
+fn a_cluster_scoped_kind_has_no_names_for_namespaces() {
     check_names(
         quote! {
             #[kube(group = "shop.example", version = "v1", kind = "Order")]
@@ -101,7 +101,7 @@ fn an_index_has_a_constant_and_a_method() {
     );
 }
 
-/// All that can be seen is as visible as the struct.
+/// Every generated item has the visibility of the struct.
 fn check_visibility(visibility: Visibility) {
     let file = expanded(quote! {
         #[kube(group = "shop.example", version = "v1", kind = "Order", namespaced)]
@@ -149,7 +149,8 @@ fn check_body(item: &ImplItem) {
     assert!(text.starts_with("# [inline]"), "{text}");
 }
 
-/// How many lines of documentation a trait has: one for itself and each member, and three on the errors of an index.
+/// The lines of documentation of a trait: one for itself and each member, and three for the errors of an
+/// index.
 fn documented(one: &ItemTrait) -> usize {
     let is_fallible = |item: &&TraitItem| item.to_token_stream().to_string().contains("Result");
     1 + one.items.len() + 3 * one.items.iter().filter(is_fallible).count()

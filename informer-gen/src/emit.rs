@@ -1,7 +1,7 @@
-//! Writes the typed layer: from the rows of the inventory to the text of every generated file.
+//! Generates the typed layer: the text of every file from the rows of the inventory.
 //!
-//! What is written are type aliases and one-line accessors only. A body that did more would be compiled for each of a
-//! hundred kinds, in every build, whether a program uses the kind or not.
+//! Only type aliases and one-line accessors are generated. Larger functions would be compiled for each of a
+//! hundred kinds in every build, even if a program does not use the kind.
 //!
 //! ```
 //! let files = informer_gen::emit::emit(informer_gen::inventory::builtin())?;
@@ -30,18 +30,18 @@ use proc_macro2::TokenStream;
 pub use self::features::{FEATURES_BEGIN, FEATURES_END, Member};
 use crate::inventory::{NEWEST, OLDEST, Resource};
 
-/// Folders in which every file is generated: whoever writes the files deletes these first.
+/// Folders in which every file is generated. The caller deletes them before it writes the files.
 pub const FOLDERS: [&str; 3] = [
     "informers/src/generated",
     "listers/src/generated",
     "tests/it/generated",
 ];
 
-/// Why there is no code for the rows. Nothing is written unless everything can be.
+/// Error of [`emit`]. It generates everything or nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// A kind's accessor cannot be named.
+    /// A kind has no valid accessor name.
     #[error(
         "{api_version} {kind}: no accessor name, because the plural `{plural}` is not the words of the kind with another \
          ending; the rule is in informer-gen/src/names.rs"
@@ -54,7 +54,7 @@ pub enum EmitError {
         /// The plural that does not fit.
         plural: String,
     },
-    /// A kind's type is not where generated code looks for it.
+    /// A kind's type is not at the expected path.
     #[error(
         "{api_version} {kind}: its path `{path}` does not end in its group's module, its version and its name"
     )]
@@ -66,7 +66,7 @@ pub enum EmitError {
         /// The path in the table.
         path: String,
     },
-    /// Two things would have one name.
+    /// Two items would have the same name.
     #[error("clash in `{place}`: {what} `{one}` and `{other}`")]
     Clash {
         /// The module.
@@ -78,7 +78,7 @@ pub enum EmitError {
         /// The second one.
         other: String,
     },
-    /// A group is new, and nobody has said what it is about.
+    /// A new group has no description.
     #[error(
         "the group `{group}` has no description; add a line to `ABOUT` in informer-gen/src/emit/about.rs"
     )]
@@ -86,12 +86,12 @@ pub enum EmitError {
         /// The group's module.
         group: String,
     },
-    /// What was put together is not Rust: a fault of the generator.
-    #[error("the generator's text for {path} is not Rust")]
+    /// The generated text is not valid Rust: a bug of the generator.
+    #[error("the generated text of {path} is not valid Rust")]
     Syntax {
         /// The file.
         path: String,
-        /// What the parser said.
+        /// The message of the parser.
         source: syn::Error,
     },
 }
@@ -99,7 +99,7 @@ pub enum EmitError {
 /// The text of every generated file, by its path from the root of the workspace.
 ///
 /// # Errors
-/// A name that cannot be made or is taken, or a group without a description: see [`EmitError`].
+/// If a name is invalid or used twice, or a group has no description: see [`EmitError`].
 pub fn emit(resources: &[Resource]) -> Result<BTreeMap<String, String>, EmitError> {
     let groups = plan::plan(resources)?;
     let mut trees: Vec<(String, TokenStream)> = vec![
@@ -141,7 +141,8 @@ pub fn features(resources: &[Resource], member: Member) -> Result<String, EmitEr
     Ok(features::features(&plan::plan(resources)?, member))
 }
 
-/// The same for every crate that stands under conditions on releases. A text, because it has comments and is not a table.
+/// The build script of every crate with release conditions. A text, because it has comments and does not
+/// depend on the table.
 fn build_script() -> String {
     let text = include_str!("emit/build_script.txt")
         .replace("{oldest}", &OLDEST.minor.to_string())

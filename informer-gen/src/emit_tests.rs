@@ -1,6 +1,7 @@
 //! Tests of the whole generator: snapshots of what it writes, and rows it must refuse.
 //!
-//! `UPDATE=1 cargo test -p informer-gen --features emit` rewrites the snapshots: read the difference before you commit it.
+//! `UPDATE=1 cargo test -p informer-gen --features emit` rewrites the snapshots: read the difference before
+//! you commit it.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Every built-in kind that can be listed, as a table that is checked in.
 //!
-//! The table, `inventory/resources.txt`, covers each Kubernetes release that k8s-openapi supports. It is written by
-//! `cargo xtask codegen` from k8s-openapi's sources, and CI fails when the two disagree.
+//! The table, `inventory/resources.txt`, covers each Kubernetes release that k8s-openapi supports. It is
+//! written by `cargo xtask codegen` from k8s-openapi's sources, and CI fails when the two disagree.
 //!
 //! ```
 //! use informer_gen::inventory::{builtin, Scope};
@@ -88,7 +88,8 @@ pub enum Scope {
 pub enum Watchable {
     /// LIST and WATCH both work.
     Yes,
-    /// Only LIST works, so there can be no informer. `ComponentStatus`, computed on each request, is the only one.
+    /// Only LIST works, so there can be no informer. `ComponentStatus`, computed on each request, is the only
+    /// one.
     ListOnly,
 }
 

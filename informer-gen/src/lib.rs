@@ -1,10 +1,11 @@
-//! The generator: an inventory of kinds in, source text out.
+//! The code generator: turns an inventory of kinds into source text.
 //!
-//! The [`inventory`] is the table of Kubernetes' built-in kinds; [`emit`] (feature `emit`) writes the typed layer from it.
-//! [`mod@derive`] (feature `derive`) has the bodies of the derive macros of the crate informer-derive, and [`crd`] (feature
-//! `crd`) turns CustomResourceDefinitions into types, informers and listers. This crate depends on neither kube nor k8s-openapi: it
-//! reads the *sources* of k8s-openapi (feature `scan`), so a build script or proc macro may use it without choosing a Kubernetes
-//! version for the user.
+//! The [`inventory`] is the table of Kubernetes' built-in kinds; [`emit`] (feature `emit`) writes the typed
+//! layer from it. [`mod@derive`] (feature `derive`) has the bodies of the derive macros of the crate
+//! informer-derive, and [`crd`] (feature `crd`) turns CustomResourceDefinitions into types, informers and
+//! listers. This crate depends on neither kube nor k8s-openapi: it reads the *sources* of k8s-openapi
+//! (feature `scan`), so a build script or proc macro can use it without choosing a Kubernetes version for the
+//! user.
 
 #[cfg(feature = "crd")]
 pub mod crd;
@@ -14,5 +15,5 @@ pub mod derive;
 pub mod emit;
 pub mod inventory;
 #[cfg(any(feature = "derive", feature = "emit"))]
-#[allow(dead_code, reason = "which of the rules are needed depends on the features")]
+#[allow(dead_code, reason = "the features decide which functions are used")]
 mod names;

@@ -1,11 +1,10 @@
-//! The name of a kind's accessor: word breaks from the Kind, the ending from the plural in the API.
+//! Names of accessors: the kind provides the word breaks, the plural of the API the ending of the last word.
 //!
-//! `IPAddress` and `ipaddresses` give `ip_addresses`. The Kind knows where words begin and the plural how the last one
-//! ends, so nothing here has to know English.
+//! `IPAddress` and `ipaddresses` give `ip_addresses`. No rules of English are needed.
 
 /// The accessor of a kind, or `None` if `plural` is not the words of `kind` with another ending.
 pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
-    // Kinds and plurals of custom resources may have dashes, each where it likes.
+    // Kinds and plurals of custom resources may have dashes, in different places.
     let is_break = |letter: char| !(letter.is_alphanumeric() || letter == '_');
     let parts = kind.split(is_break).filter(|part| !part.is_empty());
     let words: Vec<String> = parts.flat_map(words).map(str::to_ascii_lowercase).collect();
@@ -16,7 +15,8 @@ pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
     }
     let ending = ending.split(is_break).filter(|part| !part.is_empty());
     let ending = ending.collect::<Vec<_>>().join("_");
-    // A plural keeps its word but for the last letter (`policy`, `policies`); anything else is another word.
+    // A plural keeps the word except for the last letter (`policy`, `policies`). Anything else is a different
+    // word.
     let stem = last.get(..last.len().checked_sub(1)?)?;
     if ending.is_empty() || !ending.starts_with(stem) {
         return None;
@@ -25,7 +25,8 @@ pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
     Some(words.join("_"))
 }
 
-/// The words of a name in camel case; a run of capitals is one word: `CSIStorageCapacity` is `CSI`, `Storage`, `Capacity`.
+/// The words of a name in camel case; a run of capitals is one word: `CSIStorageCapacity` is `CSI`,
+/// `Storage`, `Capacity`.
 pub(crate) fn words(name: &str) -> Vec<&str> {
     let bytes = name.as_bytes();
     let is_upper = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_uppercase);
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_identifier_has_breaks_words() {
+    fn characters_that_identifiers_cannot_have_break_words() {
         check("Foo-Bar", "foo-bars", Some("foo_bars"));
         check("Foo-Bar", "foobars", Some("foo_bars"));
         check("FooBar", "foo-bars", Some("foo_bars"));

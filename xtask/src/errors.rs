@@ -27,7 +27,7 @@ fn messages(file: &File) -> Vec<(usize, String)> {
             .next()
             .is_some_and(|indent| indent.trim().is_empty());
         let rest = &file.text[start + ATTRIBUTE.len()..];
-        let argument = rest.split_once(")]").map_or(rest, |(argument, _)| argument);
+        let argument = rest.split_once(")]\n").map_or(rest, |(argument, _)| argument);
         if is_code && argument != "transparent" {
             let line = before.matches('\n').count() + 1;
             messages.push((line, argument.split_whitespace().collect::<Vec<_>>().join(" ")));

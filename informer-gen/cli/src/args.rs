@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
-/// Typed informers and listers for Kubernetes' custom resources.
+/// Typed informers and listers for Kubernetes custom resources.
 #[derive(Debug, Parser)]
 #[command(name = "informer-gen", version, arg_required_else_help = true)]
 pub(crate) struct Program {
@@ -12,7 +12,7 @@ pub(crate) struct Program {
     pub(crate) command: Command,
 }
 
-/// What the program can do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write informers, listers and types for CustomResourceDefinitions
@@ -20,7 +20,7 @@ pub(crate) enum Command {
     Crd(Crd),
 }
 
-/// Examples come last, where a reader of `--help` looks first.
+/// The examples of `--help`, at its end.
 const EXAMPLES: &str = "\
 Examples:
   informer-gen crd -f crds/ --out src/generated            from files, into a module tree; then write `mod generated;`
@@ -42,18 +42,18 @@ Exit code: 0 done, 1 bad input or something to write in --check, 2 wrong usage. 
 pub(crate) struct Crd {
     /// Only these definitions, such as `foos.example.com`, or `foos.example.com/v1` for one version
     ///
-    /// Without names it is all that are found, or with `--cluster --check` those that the generated code is of.
+    /// Default: all that are found, or with `--cluster --check` those of the generated code.
     #[arg(value_name = "NAME", verbatim_doc_comment)]
     pub(crate) names: Vec<String>,
 
     /// Read a file or folder of YAML or JSON, or `-` for the standard input; may be repeated
     ///
-    /// In a folder, and those in it, all *.yaml, *.yml and *.json are read. Several documents, lists, and
-    /// definitions among other manifests are fine.
+    /// In a folder and its subfolders, all *.yaml, *.yml and *.json files are read. Files may have several
+    /// documents, lists, and other manifests.
     #[arg(short, long, value_name = "FILE|DIR|-", verbatim_doc_comment)]
     pub(crate) file: Vec<PathBuf>,
 
-    /// Read from the cluster of the current kubeconfig, or the one this runs in
+    /// Read from the cluster of the current kubeconfig, or the one this program runs in
     #[arg(long)]
     pub(crate) cluster: bool,
 
@@ -65,24 +65,24 @@ pub(crate) struct Crd {
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write a whole crate of this name, into a folder of this name unless --out says another
+    /// Write a whole crate of this name; the default of --out is a folder of this name
     #[arg(long = "crate", value_name = "NAME", conflicts_with = "types")]
     pub(crate) crate_name: Option<String>,
 
-    /// Write no types but use those of this module: `PATH::Foo` for the kind Foo
+    /// Use existing types of this module instead of generating them: `PATH::Foo` for the kind Foo
     ///
-    /// `{group}` and `{version}` in it stand for the names of the modules, such as `example_com` and `v1`.
+    /// `{group}` and `{version}` are replaced by the names of the modules, such as `example_com` and `v1`.
     #[arg(long, value_name = "PATH", verbatim_doc_comment)]
     pub(crate) types: Option<String>,
 
-    /// Write nothing; fail and name every difference
+    /// Write nothing; fail and list the differences
     ///
-    /// With --cluster, that is every field in which the cluster's schemas differ from those the code was
-    /// generated from; otherwise every file that would change.
+    /// With --cluster, these are the fields that differ between the cluster's schemas and those the code was
+    /// generated from; otherwise the files that would change.
     #[arg(long, conflicts_with = "dry_run", verbatim_doc_comment)]
     pub(crate) check: bool,
 
-    /// Write nothing; say what would be written
+    /// Write nothing; list what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

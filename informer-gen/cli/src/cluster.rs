@@ -1,4 +1,4 @@
-//! Definitions from a cluster.
+//! Reads definitions from a cluster.
 
 use std::time::Duration;
 
@@ -7,95 +7,96 @@ use kube::config::{InferConfigError, KubeconfigError};
 use kube::{Client, Config};
 use serde_json::Value;
 
-/// Where the definitions are.
+/// The path of the definitions.
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// How many definitions are asked for at a time: they are large, up to a MiB each.
+/// The definitions per page. Each can have up to 1 MiB.
 const PAGE: usize = 50;
-/// How many pages are asked for at most: 10,000 definitions.
+/// The most pages that are requested: 10,000 definitions.
 const MAX_PAGES: usize = 200;
-/// How long one answer may take, retries of the client included.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout of one response, including retries of the client.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a cluster gives no definitions.
+/// Error of reading definitions from a cluster.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// There is no cluster, or it is not known how to reach it.
+    /// No cluster is configured.
     #[error(
-        "no cluster: this is not a pod, and the kubeconfig ($KUBECONFIG or ~/.kube/config) cannot be used: {why}"
+        "no cluster: not running in a pod, and the kubeconfig ($KUBECONFIG or ~/.kube/config) cannot be used: {why}"
     )]
     NoCluster {
-        /// What is wrong with the kubeconfig. Nothing of it is quoted: it holds secrets.
+        /// The problem of the kubeconfig, without quotes from it: it contains secrets.
         why: String,
     },
-    /// A client cannot be made of the configuration.
-    #[error("cannot make a client for the cluster at {address}")]
+    /// A client cannot be created from the configuration.
+    #[error("cannot create a client for the cluster at {address}")]
     Client {
-        /// Where the cluster is.
+        /// The address of the cluster.
         address: String,
-        /// Why.
+        /// The cause.
         source: Box<kube::Error>,
     },
-    /// What was asked for cannot be the name of a definition, and must not become a part of a URL.
+    /// A name is invalid, and must not become a part of a URL.
     #[error(
-        "`{name}` cannot be the name of a definition: write small letters, digits, dashes and dots, such as `foos.example.com`"
+        "invalid name of a definition: `{name}`; use lower-case letters, digits, dashes and dots, such as \
+         `foos.example.com`"
     )]
     Name {
-        /// What was given.
+        /// The given name.
         name: String,
     },
-    /// The server refused.
+    /// The server rejected the request.
     #[error(
-        "the cluster at {address} does not let you read {what}; you need `get` and `list` of customresourcedefinitions in \
-         apiextensions.k8s.io: try `kubectl auth can-i list crd`"
+        "cannot read {what} from the cluster at {address}: not allowed; grant \"get\" and \"list\" on \
+         \"customresourcedefinitions.apiextensions.k8s.io\" (check with `kubectl auth can-i list crd`)"
     )]
     Forbidden {
-        /// Where the cluster is.
+        /// The address of the cluster.
         address: String,
-        /// What was asked for.
+        /// What was requested.
         what: String,
-        /// What the server said.
+        /// The error of the server.
         source: Box<kube::Error>,
     },
     /// The request failed.
     #[error("cannot read {what} from the cluster at {address}")]
     Request {
-        /// Where the cluster is.
+        /// The address of the cluster.
         address: String,
-        /// What was asked for.
+        /// What was requested.
         what: String,
-        /// Why.
+        /// The cause.
         source: Box<kube::Error>,
     },
-    /// There was no answer.
-    #[error("the cluster at {address} did not answer within {PATIENCE:?}")]
+    /// No response within the timeout.
+    #[error("no response from the cluster at {address} within {TIMEOUT:?}")]
     Silent {
-        /// Where the cluster is.
+        /// The address of the cluster.
         address: String,
     },
-    /// The list of definitions does not end.
-    #[error("the cluster at {address} has more than {} definitions; name those you want", PAGE * MAX_PAGES)]
+    /// The cluster has too many definitions.
+    #[error("the cluster at {address} has more than {} definitions; select some by name", PAGE * MAX_PAGES)]
     TooMany {
-        /// Where the cluster is.
+        /// The address of the cluster.
         address: String,
     },
-    /// No runtime to wait for answers with.
-    #[error("cannot start")]
+    /// The async runtime cannot start.
+    #[error("cannot start the async runtime")]
     Runtime(#[source] std::io::Error),
-    /// What the server sent is not a definition that can be used.
+    /// The server sent an invalid definition.
     #[error(transparent)]
     Content(#[from] ReadError),
 }
 
-/// Which definitions to ask for.
+/// Which definitions to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted<'a> {
     All,
-    /// Those of these names. One that is not there is not an error here.
+    /// Those of these names. A missing one is not an error here.
     Named(&'a [String]),
 }
 
-/// Asks the cluster of the current kubeconfig, or the one this runs in.
+/// Reads from the cluster of the current kubeconfig, or the one this program runs in.
 pub(crate) fn read(wanted: Wanted<'_>) -> Result<Reading, ClusterError> {
     if let Wanted::Named(names) = wanted
         && let Some(name) = names.iter().find(|name| !is_dns_name(name))
@@ -127,7 +128,7 @@ pub(crate) fn read(wanted: Wanted<'_>) -> Result<Reading, ClusterError> {
     })
 }
 
-/// A cluster that can be asked.
+/// A connection to a cluster.
 struct Cluster {
     client: Client,
     address: String,
@@ -153,7 +154,7 @@ impl Cluster {
         format!("the cluster at {}", self.address)
     }
 
-    /// Every definition, as the lists the server sends.
+    /// Every definition, as the lists that the server sends.
     async fn pages(&self) -> Result<Vec<Value>, ClusterError> {
         let mut pages = Vec::new();
         let mut token = String::new();
@@ -163,7 +164,7 @@ impl Cluster {
                 token => format!("{PATH}?limit={PAGE}&continue={token}"),
             };
             let page = self.get(&query, "the definitions").await?;
-            // A list has no answer 404, unless the server is none of Kubernetes'.
+            // A Kubernetes server does not answer a list with 404.
             let page = page.unwrap_or_default();
             token = page["metadata"]["continue"]
                 .as_str()
@@ -187,7 +188,7 @@ impl Cluster {
         let request = http::Request::get(path).body(Vec::new());
         let request = request.map_err(|error| self.failed(what, kube::Error::HttpError(error)))?;
         let answer = self.client.request::<Value>(request);
-        let Ok(answer) = tokio::time::timeout(PATIENCE, answer).await else {
+        let Ok(answer) = tokio::time::timeout(TIMEOUT, answer).await else {
             return Err(ClusterError::Silent {
                 address: self.address.clone(),
             });
@@ -218,7 +219,7 @@ impl Cluster {
     }
 }
 
-/// Whether a name is one that Kubernetes takes for a definition.
+/// Whether a name is a valid name of a definition.
 fn is_dns_name(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     name.len() <= 253
@@ -227,26 +228,26 @@ fn is_dns_name(name: &str) -> bool {
             .all(|part| !part.is_empty() && part.bytes().all(is_letter))
 }
 
-/// What is wrong with a kubeconfig, without quoting it.
+/// The problem of a kubeconfig, without quoting it.
 fn what_is_wrong(error: &InferConfigError) -> String {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<KubeconfigError>());
     match cause {
-        // The parser's own words quote what it read, and that may be a token.
+        // The parser's message quotes its input, which may be a token.
         Some(KubeconfigError::Parse(error)) => {
             let place = error.location().map_or(String::new(), |place| {
                 format!(" (line {}, column {})", place.line(), place.column())
             });
-            format!("it is not sound YAML, or not a kubeconfig{place}")
+            format!("it is not valid YAML, or not a kubeconfig{place}")
         }
         Some(KubeconfigError::CurrentContextNotSet) => {
-            "it names no current context; run `kubectl config use-context NAME`".to_owned()
+            "it has no current context; run `kubectl config use-context NAME`".to_owned()
         }
         Some(other) => other.to_string(),
-        None => "there is none".to_owned(),
+        None => "it does not exist".to_owned(),
     }
 }
 
-/// The address of a cluster, without a user's name or password that its URL may have.
+/// The address of a cluster, without the user name and password that its URL may have.
 fn address(config: &Config) -> String {
     let url = &config.cluster_url;
     let scheme = url.scheme_str().unwrap_or("https");

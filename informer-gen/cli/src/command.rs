@@ -1,4 +1,4 @@
-//! `informer-gen crd`: from the arguments to the files.
+//! The command `informer-gen crd`.
 
 mod drift;
 mod select;
@@ -11,7 +11,7 @@ use crate::args::Crd;
 use crate::output::{ChangeKind, Plan};
 use crate::{Console, Error, sources};
 
-/// What to do with what was generated.
+/// What to do with the generated files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Write,
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Erro
     };
     let options = options(arguments);
     if let Root::Crate(name) = &options.root {
-        // It is a part of paths, so it is looked at before anything else.
+        // The name becomes a part of paths, so it is checked first.
         crd::check_crate_name(name)?;
     }
     let origin = origin(arguments);
@@ -71,7 +71,7 @@ fn read(arguments: &Crd, console: &mut Console<'_>) -> Result<Reading, Error> {
     Err(Error::WithoutCluster)
 }
 
-/// Where definitions are looked for, in words.
+/// A description of the sources.
 fn origin(arguments: &Crd) -> String {
     if arguments.cluster {
         return "the cluster".to_owned();
@@ -96,13 +96,13 @@ fn options(arguments: &Crd) -> TreeOptions {
     }
 }
 
-/// The folder that everything is below.
+/// The root folder of the output.
 fn root(arguments: &Crd) -> PathBuf {
     let named = arguments.crate_name.as_deref().unwrap_or_default();
     arguments.out.clone().unwrap_or_else(|| PathBuf::from(named))
 }
 
-/// The record of what was generated before.
+/// The record of the previous run.
 fn record_path(arguments: &Crd) -> PathBuf {
     match arguments.crate_name {
         Some(_) => root(arguments).join("src").join(RECORD),
@@ -129,16 +129,16 @@ fn say_written(
         format!("{} unchanged", plan.unchanged),
     ];
     if removed > 0 {
-        parts.push(format!("removed {removed} left over"));
+        parts.push(format!("removed {removed} stale"));
     }
     if passed_over > 0 {
-        parts.push(format!("passed over {passed_over} of other kinds"));
+        parts.push(format!("skipped {passed_over} of other kinds"));
     }
     writeln!(console.output, "{}", parts.join(", "))?;
     for path in &plan.kept {
         writeln!(
             console.output,
-            "left alone, as it is yours now: {}",
+            "kept, because you maintain it: {}",
             path.display()
         )?;
     }
@@ -186,7 +186,7 @@ fn say_plan(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>
     Ok(())
 }
 
-/// Says what differs: first in terms of fields, then of files.
+/// Prints the differences: first those of fields, then those of files.
 fn check(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>) -> Result<(), Error> {
     if plan.changes.is_empty() {
         let (files, kinds) = (files(plan.unchanged), tree.kinds.len());
@@ -194,7 +194,7 @@ fn check(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>) -
         return Ok(());
     }
     let before = std::fs::read_to_string(record_path(arguments));
-    // A record that cannot be read is one of the files below.
+    // An unreadable record is reported with the files below.
     if let Some(before) = before.ok().and_then(|text| Record::parse(&text).ok()) {
         for drift in before.drift(&tree.record) {
             writeln!(console.output, "{drift}")?;
@@ -204,7 +204,7 @@ fn check(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>) -
         writeln!(console.output, "{change}")?;
     }
     Err(Error::Differs {
-        what: format!("{} not as they would be generated", files(plan.changes.len())),
+        what: format!("{} out of date", files(plan.changes.len())),
         command: "the same command without --check".to_owned(),
     })
 }

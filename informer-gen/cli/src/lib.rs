@@ -1,6 +1,7 @@
-//! The program `informer-gen` as a library: typed informers for custom resources, from CRD files or a live cluster.
+//! The program `informer-gen` as a library: typed informers for custom resources, from CRD files or a live
+//! cluster.
 //!
-//! [`run`] is the program; whoever wants the text without files or a server calls [`informer_gen::crd`] instead.
+//! [`run`] is the program. To generate text without files or a server, call [`informer_gen::crd`] instead.
 
 mod args;
 #[cfg(feature = "cluster")]
@@ -22,13 +23,13 @@ pub use self::error::Error;
 pub use self::output::OutputError;
 pub use self::sources::{MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, SourceError};
 
-/// Where the program reads and writes.
+/// The input and outputs of the program.
 pub struct Console<'a> {
-    /// What `-f -` reads.
+    /// The input of `-f -`.
     pub input: &'a mut dyn Read,
-    /// What was done, or is different.
+    /// Results and differences.
     pub output: &'a mut dyn Write,
-    /// Why it failed.
+    /// Errors.
     pub errors: &'a mut dyn Write,
 }
 
@@ -38,14 +39,14 @@ impl std::fmt::Debug for Console<'_> {
     }
 }
 
-/// How a run ended, as an exit code.
+/// The exit code of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// 0: everything was done, or is as it should be.
+    /// 0: everything was written, or is up to date.
     Done,
-    /// 1: the input is bad, or a check found a difference. Nothing was written.
+    /// 1: the input is invalid, or a check found a difference. Nothing was written.
     Failed,
-    /// 2: the command line cannot be understood.
+    /// 2: the command line is invalid.
     Usage,
 }
 
@@ -75,10 +76,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
     }
 }
 
-/// Help is an answer; anything else that clap says is about a mistake.
+/// Prints the message of clap: help is a success, anything else an error.
 fn usage(error: &clap::Error, console: &mut Console<'_>) -> Ending {
     let text = error.render();
-    // Nobody is left to be told that this cannot be written.
+    // An error of writing to the terminal cannot be reported.
     let (_written, ending) = match error.use_stderr() {
         true => (write!(console.errors, "{text}"), Ending::Usage),
         false => (write!(console.output, "{text}"), Ending::Done),
@@ -86,7 +87,7 @@ fn usage(error: &clap::Error, console: &mut Console<'_>) -> Ending {
     ending
 }
 
-/// Says what went wrong, with every cause.
+/// Prints an error with all causes.
 fn report(error: &Error, to: &mut dyn Write) {
     let mut text = format!("error: {error}\n");
     let mut cause = std::error::Error::source(error);

@@ -1,4 +1,4 @@
-//! The program `informer-gen`; all it does is in the library beside it.
+//! The program `informer-gen`; the library of this package implements it.
 
 use std::io;
 use std::process::ExitCode;

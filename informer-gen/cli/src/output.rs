@@ -1,4 +1,4 @@
-//! What is generated against what is in the folder: which files to write and to remove, decided before any is touched.
+//! Compares generated files with a folder: decides which to write and remove before any is changed.
 
 mod apply;
 mod sweep;
@@ -10,38 +10,39 @@ use std::path::{Path, PathBuf};
 
 use informer_gen::crd::is_marked;
 
-/// The one generated file that its user may take over, by removing its first line: a manifest wants other versions, or paths.
+/// The generated file that users may maintain themselves, by removing its first line: a manifest may need
+/// other versions or paths.
 pub(crate) const MANIFEST: &str = "Cargo.toml";
 
-/// Why a folder cannot have the generated files. Nothing was written, but where a variant says otherwise.
+/// Error of writing generated files. Nothing was written, unless a variant says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The folder to write to is a file, or something in it that has to be a folder or a file is not.
-    #[error("{} is {found}, and {wanted} has to be written there; choose another --out", path.display())]
+    /// A file exists where a folder is needed, or the reverse.
+    #[error("{} is {found}, but must be {wanted}; choose another --out", path.display())]
     InTheWay {
-        /// What is in the way.
+        /// Its path.
         path: PathBuf,
         /// What it is.
         found: &'static str,
         /// What it should be.
         wanted: &'static str,
     },
-    /// Files that somebody else has written are where generated ones have to be.
+    /// Files that this program did not write exist at the paths of generated files.
     #[error(
-        "not written by this program, and so not overwritten: {}\n  move or delete them, or choose another --out",
+        "cannot overwrite files that this program did not write: {}\n  move or delete them, or choose another --out",
         list(paths)
     )]
     Foreign {
         /// The files.
         paths: Vec<PathBuf>,
     },
-    /// Something that is there cannot be read.
+    /// A file or folder cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A file cannot be written.
@@ -49,21 +50,25 @@ pub enum OutputError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A file was written beside its place and cannot be moved there, or a left-over file cannot be removed.
-    #[error("cannot {action} {}, after {done} of {all} files were done; run the same command again", path.display())]
+    /// A temporary file cannot be moved to its path, or a stale file cannot be removed. Some files were
+    /// changed.
+    #[error(
+        "cannot {action} {} after {done} of {all} files; run the same command again",
+        path.display()
+    )]
     Unfinished {
-        /// What was to be done.
+        /// The action.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// How many files are as they should be.
+        /// The number of finished files.
         done: usize,
-        /// Of how many.
+        /// The number of all files.
         all: usize,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -73,26 +78,26 @@ fn list(paths: &[PathBuf]) -> String {
     paths.join(", ")
 }
 
-/// Everything that has to be done to a folder.
+/// The changes to a folder.
 #[derive(Debug)]
 pub(crate) struct Plan {
     root: PathBuf,
     /// In the order of paths.
     pub(crate) changes: Vec<Change>,
-    /// How many files are as they should be already.
+    /// The number of files that are up to date.
     pub(crate) unchanged: usize,
-    /// Files that were generated once and are their user's now.
+    /// Files that were generated once and are now maintained by the user.
     pub(crate) kept: Vec<PathBuf>,
 }
 
-/// One file that is not as it should be.
+/// A file that is not up to date.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) path: PathBuf,
     pub(crate) kind: ChangeKind,
 }
 
-/// What is wrong with a file.
+/// How a file has to change.
 #[derive(Debug)]
 pub(crate) enum ChangeKind {
     Missing {
@@ -105,7 +110,7 @@ pub(crate) enum ChangeKind {
         found: String,
         expected: String,
     },
-    /// It has the marker, and nothing generates it.
+    /// It has the marker, but nothing generates it.
     LeftOver,
 }
 
@@ -120,14 +125,14 @@ impl fmt::Display for Change {
                 expected,
                 ..
             } => write!(f, "differs: {path}:{line} is `{found}`, not `{expected}`"),
-            ChangeKind::LeftOver => write!(f, "left over: {path}"),
+            ChangeKind::LeftOver => write!(f, "stale: {path}"),
         }
     }
 }
 
 impl Plan {
-    /// Compares `files`, text by path below `root`, with what is there. What is left over is looked for below `tree`, a folder
-    /// in `root`.
+    /// Compares `files`, text by path below `root`, with the folder. Stale files are searched below `tree`, a
+    /// folder in `root`.
     pub(crate) fn new(
         root: &Path,
         files: &BTreeMap<String, String>,
@@ -189,7 +194,7 @@ fn expect_folder_or_nothing(root: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// The content of a file, if it is there.
+/// The content of a file, if it exists.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, OutputError> {
     match std::fs::read(path) {
         Ok(content) => Ok(Some(content)),
@@ -216,7 +221,7 @@ fn first_line(content: &[u8]) -> String {
     String::from_utf8_lossy(line).into_owned()
 }
 
-/// Where two texts begin to differ.
+/// The first difference of two texts.
 fn differs(found: &[u8], text: &str) -> ChangeKind {
     let found = String::from_utf8_lossy(found);
     let same = found

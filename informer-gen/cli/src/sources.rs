@@ -1,4 +1,4 @@
-//! Definitions from files, folders and the standard input.
+//! Reads definitions from files, folders and the standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,39 +6,45 @@ use std::path::{Path, PathBuf};
 
 use informer_gen::crd::{self, ReadError, Reading};
 
-/// No file is larger: the largest bundles of definitions have a few MiB.
+/// The largest file that is read. Large bundles of definitions have a few MiB.
 pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
-/// How deep folders are searched.
+/// The most levels of folders that are searched.
 pub const MAX_DEPTH: usize = 16;
-/// How many files are read at most.
+/// The most files that are read.
 pub const MAX_FILES: usize = 10_000;
 
-/// Why a source gives no definitions.
+/// Error of reading definitions from a source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// A file or folder is not there or cannot be read.
+    /// A file or folder is missing or cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A folder has nothing that could be a definition.
-    #[error("no *.yaml, *.yml or *.json file in the folder {}; name the file if its name ends otherwise", path.display())]
+    /// A folder contains no file with a known extension.
+    #[error(
+        "no *.yaml, *.yml or *.json file in the folder {}; name files with another extension one by one",
+        path.display()
+    )]
     EmptyFolder {
         /// The folder.
         path: PathBuf,
     },
     /// A file is too large.
-    #[error("{} has more than {MAX_FILE_BYTES} bytes; give the definitions a file of their own", path.display())]
+    #[error("{} has more than {MAX_FILE_BYTES} bytes; move the definitions to a separate file", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
     /// A folder is too large.
-    #[error("more than {MAX_FILES} files, or folders more than {MAX_DEPTH} deep, in {}; name a smaller folder", path.display())]
+    #[error(
+        "more than {MAX_FILES} files, or more than {MAX_DEPTH} levels of folders, in {}; name a smaller folder",
+        path.display()
+    )]
     TooMany {
         /// The folder.
         path: PathBuf,
@@ -49,7 +55,7 @@ pub enum SourceError {
         /// The file.
         path: PathBuf,
     },
-    /// A file is no YAML, or a definition in it is not sound.
+    /// A file is not valid YAML, or contains an invalid definition.
     #[error(transparent)]
     Content(#[from] ReadError),
 }
@@ -85,7 +91,7 @@ fn content(path: &Path, input: &mut dyn Read) -> Result<Reading, SourceError> {
     Ok(crd::read(&path.display().to_string(), &text)?)
 }
 
-/// The file itself, or the files of a folder whose names say that they may be manifests, sorted.
+/// The file itself, or the files of a folder with a known extension, sorted.
 fn files(source: &Path) -> Result<Vec<PathBuf>, SourceError> {
     let metadata = std::fs::metadata(source).map_err(|error| unreadable(source, error))?;
     if !metadata.is_dir() {
@@ -102,13 +108,14 @@ fn files(source: &Path) -> Result<Vec<PathBuf>, SourceError> {
         }
         for entry in std::fs::read_dir(&folder).map_err(|error| unreadable(&folder, error))? {
             let entry = entry.map_err(|error| unreadable(&folder, error))?;
-            // Tools keep their own things in hidden folders.
+            // Hidden folders belong to tools.
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
                 continue;
             }
             let path = entry.path();
             let kind = entry.file_type().map_err(|error| unreadable(&path, error))?;
-            // A link to a file is followed, as a mounted config map is full of them; one to a folder may lead in circles.
+            // A link to a file is followed, because mounted config maps consist of them. A link to a folder
+            // may be a cycle.
             if kind.is_dir() {
                 folders.push((path, depth + 1));
             } else if is_manifest(&path) && path.is_file() {

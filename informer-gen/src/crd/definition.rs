@@ -1,7 +1,7 @@
-//! What the generator reads of a CustomResourceDefinition.
+//! The parts of a CustomResourceDefinition that the generator reads.
 //!
-//! Only what decides about code is here; everything else in a manifest is passed over. A [`Definition`] decodes from a whole
-//! manifest in `apiextensions.k8s.io/v1`, whoever parsed the text: YAML, JSON, or the answer of a server.
+//! Only fields that affect the code are read; all others are ignored. A [`Definition`] decodes from a whole
+//! manifest in `apiextensions.k8s.io/v1`: from YAML, JSON, or the response of a server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// A CustomResourceDefinition: one kind in some versions.
+/// A CustomResourceDefinition: one kind with its versions.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(from = "Manifest")]
 pub struct Definition {
@@ -18,13 +18,13 @@ pub struct Definition {
     pub group: String,
     /// The kind: `Foo`.
     pub kind: String,
-    /// The kind of a list of them, `FooList` unless the definition says otherwise.
+    /// The kind of a list, `FooList` by default.
     pub list_kind: String,
     /// The name in the path of a URL: `foos`.
     pub plural: String,
-    /// The name of one of them for people, `foo` unless the definition says otherwise.
+    /// The singular name, `foo` by default.
     pub singular: String,
-    /// Other names `kubectl` knows it by.
+    /// Other names that `kubectl` accepts.
     pub short_names: Vec<String>,
     /// Whether objects are in namespaces.
     pub scope: Scope,
@@ -37,7 +37,7 @@ pub struct Definition {
 pub enum Scope {
     /// Each object is in a namespace.
     Namespaced,
-    /// There is one set of names for the whole cluster.
+    /// Objects are not in namespaces.
     Cluster,
 }
 
@@ -51,32 +51,32 @@ pub struct Version {
     pub served: bool,
     /// Whether objects are stored in it.
     pub storage: bool,
-    /// Whether it is on its way out.
+    /// Whether it is deprecated.
     pub deprecation: Deprecation,
-    /// What an object looks like, if the definition says so.
+    /// The schema of an object, if the definition has one.
     pub schema: Option<Schema>,
-    /// Whether the status is written by requests of its own.
+    /// Whether the status is a subresource.
     pub status: StatusSubresource,
-    /// Where an autoscaler finds its numbers, if there is a scale subresource.
+    /// The paths of the scale subresource, if it exists.
     pub scale: Option<Scale>,
 }
 
-/// Whether a version is on its way out.
+/// Whether a version is deprecated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Deprecation {
-    /// It is not.
+    /// Not deprecated.
     #[default]
     No,
-    /// It is, and the server warns with its own words.
+    /// Deprecated, with the server's default warning.
     Deprecated,
-    /// It is, and the server warns with these words.
+    /// Deprecated, with this warning.
     Warning(String),
 }
 
 /// Whether a version has a status subresource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusSubresource {
-    /// The status, if there is one, is written like any other field.
+    /// The status, if any, is written like any other field.
     #[default]
     Absent,
     /// The status is written at `/status` only.
@@ -87,51 +87,53 @@ pub enum StatusSubresource {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scale {
-    /// Where the wanted number of replicas is.
+    /// The path of the wanted number of replicas.
     #[serde(default)]
     pub spec_replicas_path: String,
-    /// Where the current number of replicas is.
+    /// The path of the current number of replicas.
     #[serde(default)]
     pub status_replicas_path: String,
-    /// Where the label selector is, as text.
+    /// The path of the label selector, a string.
     pub label_selector_path: Option<String>,
 }
 
-/// A structural schema, as far as it decides about types. Rules about values (`minimum`, `maxLength`, CEL) are left out.
+/// The parts of a structural schema that affect types. Validation rules (`minimum`, `maxLength`, CEL) are
+/// left out.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Schema {
-    /// Words for people.
+    /// The documentation.
     pub description: Option<String>,
-    /// `object`, `array`, `string`, `integer`, `number`, `boolean`, or nothing where an extension says what it is.
+    /// `object`, `array`, `string`, `integer`, `number`, `boolean`, or `None` where an extension defines the
+    /// type.
     #[serde(rename = "type")]
     pub type_: Option<String>,
-    /// What is in a string or number: `date-time`, `byte`, `int32`, ...
+    /// The format of a string or number: `date-time`, `byte`, `int32`, ...
     pub format: Option<String>,
     /// A regular expression for strings.
     pub pattern: Option<String>,
-    /// What the server fills in where the field is left out. An explicit null counts as nothing.
+    /// The value that the server sets if the field is missing. An explicit null counts as no default.
     pub default: Option<Value>,
-    /// The only values there may be. Empty: any.
+    /// The allowed values; empty allows any.
     #[serde(default, rename = "enum", deserialize_with = "null_is_default")]
     pub values: Vec<Value>,
-    /// Whether null is a value.
+    /// Whether null is allowed.
     #[serde(default, deserialize_with = "null_is_default")]
     pub nullable: bool,
-    /// The properties that must be there.
+    /// The required properties.
     #[serde(default, deserialize_with = "null_is_default")]
     pub required: Vec<String>,
-    /// The properties of an object, sorted by name, so that the same schema always gives the same text.
+    /// The properties of an object, sorted by name, so that the same schema always generates the same text.
     #[serde(default, deserialize_with = "null_is_default")]
     pub properties: BTreeMap<String, Schema>,
     /// The values of a map.
     pub additional_properties: Option<Subschema>,
     /// The elements of an array.
     pub items: Option<Subschema>,
-    /// Alternatives, which never decide about types but for one spelling of int-or-string.
+    /// Alternatives. They affect types only in one spelling of int-or-string.
     #[serde(default, deserialize_with = "null_is_default")]
     pub any_of: Vec<Schema>,
-    /// Not allowed in a structural schema; kept to say so.
+    /// Not allowed in a structural schema; read to report it.
     #[serde(rename = "$ref")]
     pub reference: Option<String>,
     /// `x-kubernetes-int-or-string`.
@@ -157,14 +159,14 @@ pub struct Schema {
     pub embedded_resource: bool,
 }
 
-/// What may stand where a schema for elements is wanted.
+/// A schema of elements, or what may take its place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subschema {
-    /// One schema for all of them.
+    /// One schema for all elements.
     Schema(Box<Schema>),
-    /// `true` or `false`: anything, or nothing.
+    /// `true` allows anything, `false` nothing.
     Any(bool),
-    /// One schema for each position, which the API server refuses.
+    /// One schema for each position, which the API server rejects.
     List,
 }
 
@@ -174,7 +176,8 @@ impl<'de> Deserialize<'de> for Subschema {
     }
 }
 
-/// Written by hand because an untagged enum would answer every mistake below it with "did not match any variant".
+/// Written by hand, because an untagged enum would report every error below it as "did not match any
+/// variant".
 struct SubschemaVisitor;
 
 impl<'de> Visitor<'de> for SubschemaVisitor {
@@ -199,7 +202,7 @@ impl<'de> Visitor<'de> for SubschemaVisitor {
     }
 }
 
-/// Null means the same as nothing: a key without a value is common in YAML written by hand.
+/// Treats null as missing: a key without a value is common in hand-written YAML.
 fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -208,7 +211,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// The nesting of the API.
+/// A definition as it is nested in the API.
 #[derive(serde::Deserialize)]
 struct Manifest {
     spec: ManifestSpec,
@@ -315,7 +318,12 @@ mod tests {
     use super::*;
 
     fn definition(version: Value) -> serde_json::Result<Definition> {
-        let spec = json!({ "group": "example.com", "names": { "kind": "Foo", "plural": "foos" }, "scope": "Cluster", "versions": [version] });
+        let spec = json!({
+            "group": "example.com",
+            "names": { "kind": "Foo", "plural": "foos" },
+            "scope": "Cluster",
+            "versions": [version],
+        });
         serde_json::from_value(
             json!({ "apiVersion": "apiextensions.k8s.io/v1", "spec": spec, "status": null }),
         )
@@ -331,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_left_out_are_those_the_server_gives() {
+    fn missing_names_have_the_defaults_of_the_server() {
         let definition = definition(json!({ "name": "v1", "served": true, "storage": true })).unwrap();
         assert_eq!(
             (definition.list_kind.as_str(), definition.singular.as_str()),
@@ -341,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_status_subresource_is_one() {
+    fn an_empty_status_subresource_is_present() {
         let present = version(json!({ "subresources": { "status": {} } }));
         let absent = version(json!({ "subresources": { "scale": { "specReplicasPath": ".spec.n" } } }));
         assert_eq!(
@@ -352,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_deprecated_with_or_without_words() {
+    fn a_version_is_deprecated_with_or_without_a_warning() {
         let check = |more: Value, expected: Deprecation| assert_eq!(version(more).deprecation, expected);
         check(json!({}), Deprecation::No);
         check(json!({ "deprecated": true }), Deprecation::Deprecated);
@@ -363,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_without_a_value_is_as_good_as_none() {
+    fn a_key_without_a_value_is_treated_as_missing() {
         let schema =
             json!({ "type": "object", "properties": null, "required": null, "enum": null, "nullable": null });
         let version = version(json!({ "schema": { "openAPIV3Schema": schema }, "subresources": null }));
@@ -375,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_deep_inside_is_told_as_it_is() {
+    fn a_nested_error_keeps_its_message() {
         let items = json!({ "type": "object", "additionalProperties": { "type": 7 } });
         let schema = json!({ "type": "array", "items": items });
         let version =

@@ -1,4 +1,4 @@
-//! Definitions from text: YAML or JSON, any number of documents, lists, and other manifests among them.
+//! Finds CustomResourceDefinitions in YAML or JSON, also among other documents and in lists.
 
 mod documents;
 
@@ -10,49 +10,49 @@ use serde_json::Value;
 use self::documents::{Document, documents};
 use super::definition::Definition;
 
-/// How many documents one text may have.
+/// The most documents that one text may have.
 pub const MAX_DOCUMENTS: usize = 10_000;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const KIND: &str = "CustomResourceDefinition";
 
-/// What was found in texts.
+/// The definitions found in one or more texts.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// The definitions, in the order of the text.
     pub found: Vec<Found>,
-    /// How many objects of other kinds, or documents that are no objects, were passed over.
+    /// The number of other objects and documents, which were skipped.
     pub passed_over: usize,
 }
 
-/// A definition, and where it is.
+/// A definition and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The definition.
     pub definition: Definition,
-    /// Where it is.
+    /// Its place.
     pub place: Place,
-    /// Served versions that nothing is wanted for; see [`Found::keep_versions`].
+    /// Served versions that are not generated; see [`Found::keep_versions`].
     pub left_out: Vec<String>,
 }
 
-/// Where something is: a text, and a line of it where that is known.
+/// A place: a text, and a line of it if that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The name of the text, such as that of its file.
+    /// The name of the text, such as its file name.
     pub origin: String,
     /// The line on which the document begins, counted from 1.
     pub line: Option<usize>,
-    /// Which one of a list it is, counted from 0.
+    /// The position in a list, counted from 0.
     pub item: Option<usize>,
 }
 
-/// Why a text gives no definitions.
+/// Error of [`read`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is neither YAML nor JSON.
-    #[error("{origin}:{line}:{column}: not sound {language}: {message}")]
+    /// The text is neither YAML nor JSON.
+    #[error("{origin}:{line}:{column}: invalid {language}: {message}")]
     Syntax {
         /// The name of the text.
         origin: String,
@@ -60,62 +60,60 @@ pub enum ReadError {
         line: usize,
         /// The column, counted from 1.
         column: usize,
-        /// What it was read as.
+        /// The language it was parsed as.
         language: &'static str,
-        /// What the parser said.
+        /// The message of the parser.
         message: String,
     },
-    /// A CustomResourceDefinition does not have the form of one.
-    #[error("{place}: {name} is not a sound CustomResourceDefinition: {message}")]
+    /// A CustomResourceDefinition does not decode.
+    #[error("{place}: {name} is not a valid CustomResourceDefinition: {message}")]
     Definition {
-        /// Where: line and column, if they are known.
+        /// The place: line and column, if they are known.
         place: String,
-        /// Its name, or words for one that has none.
+        /// Its name, or a description if it has none.
         name: String,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// A name that goes into code and paths has other characters than the API server allows.
-    #[error("{place}: the {what} `{value}` of {name} is not one the API server takes: {rule}")]
+    /// A name has characters that the API server does not allow. Names become parts of code and paths.
+    #[error("{place}: invalid {what} `{value}` of {name}: {rule}")]
     Name {
-        /// Where the definition is.
+        /// The place of the definition.
         place: Box<Place>,
         /// The definition.
         name: String,
-        /// What the name is of.
+        /// What the name is: a group, a kind, ...
         what: &'static str,
         /// The name.
         value: String,
-        /// What it may be.
+        /// The rule it breaks.
         rule: &'static str,
     },
-    /// Two versions have one name.
-    #[error(
-        "{place}: {name} has the version `{version}` twice, which the API server does not take; remove one of them"
-    )]
+    /// Two versions have the same name.
+    #[error("{place}: {name} has the version `{version}` twice; remove one of them")]
     SameVersion {
-        /// Where the definition is.
+        /// The place of the definition.
         place: Box<Place>,
         /// The definition.
         name: String,
         /// The version.
         version: String,
     },
-    /// The definition is in a version of the API that no server has any more.
+    /// The definition uses a version of the API that was removed from Kubernetes.
     #[error(
-        "{place}: {name} is in {api_version}, which Kubernetes 1.22 and later do not have; only {GROUP}/v1 is read. Take the \
-         definition from a cluster (`kubectl get crd {name} -o yaml`) or from a newer release of its project"
+        "{place}: {name} uses {api_version}, which Kubernetes 1.22 removed; convert it to {GROUP}/v1, for example \
+         with `kubectl get crd {name} -o yaml` on a cluster that has it"
     )]
     OldApi {
-        /// Where the definition is.
+        /// The place of the definition.
         place: Box<Place>,
         /// Its name.
         name: String,
         /// Its version of the API.
         api_version: String,
     },
-    /// There are too many documents.
-    #[error("{origin}: more than {MAX_DOCUMENTS} documents; give the definitions a file of their own")]
+    /// The text has too many documents.
+    #[error("{origin}: more than {MAX_DOCUMENTS} documents; move the definitions to a separate file")]
     TooManyDocuments {
         /// The name of the text.
         origin: String,
@@ -131,7 +129,7 @@ impl Definition {
 }
 
 impl Found {
-    /// Leaves out all served versions but these. They count as not served from then on.
+    /// Leaves out all served versions except these. The others count as not served from then on.
     pub fn keep_versions(&mut self, wanted: &[&str]) {
         let versions = self.definition.versions.iter_mut();
         for version in versions.filter(|version| version.served && !wanted.contains(&version.name.as_str())) {
@@ -142,7 +140,7 @@ impl Found {
 }
 
 impl Reading {
-    /// Adds what was found in another text.
+    /// Adds the definitions of another text.
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
         self.passed_over += other.passed_over;
@@ -162,10 +160,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// Finds the definitions in a text; `origin` names it in errors and places.
+/// Finds the definitions in a text, which `origin` names in errors and places.
 ///
 /// # Errors
-/// If the text is neither YAML nor JSON, or a CustomResourceDefinition in it is not sound: see [`ReadError`].
+/// If the text is neither YAML nor JSON, or contains an invalid CustomResourceDefinition: see [`ReadError`].
 pub fn read(origin: &str, text: &str) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
     for document in documents(origin, text)? {
@@ -179,7 +177,7 @@ pub fn read(origin: &str, text: &str) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// The same for what is parsed already, such as the answer of a server.
+/// Finds the definitions in a parsed value, such as the response of a server.
 ///
 /// # Errors
 /// As [`read`].
@@ -195,7 +193,8 @@ pub fn read_value(origin: &str, value: Value) -> Result<Reading, ReadError> {
 }
 
 impl Reading {
-    /// Adds what an object is or holds. `document` is its text, if it is a whole document.
+    /// Adds the definition that an object is, or those in its list. `document` is its text, if it is a whole
+    /// document.
     fn add(
         &mut self,
         place: Place,
@@ -210,7 +209,7 @@ impl Reading {
         }
         let items = object["items"].as_array().filter(|_| kind.ends_with("List"));
         let Some(items) = items else {
-            // An empty document is nothing at all.
+            // An empty document does not count.
             self.passed_over += usize::from(!object.is_null());
             return Ok(());
         };
@@ -220,7 +219,7 @@ impl Reading {
                 ..place.clone()
             };
             match kind.strip_suffix("List") {
-                // A server leaves out of the items what the list says of all of them.
+                // In the response of a server, items have no `apiVersion` and `kind`; the list has them.
                 Some(KIND) if of_definitions => self.add_definition(place, api_version, item, None)?,
                 _ => self.add(place, item, None)?,
             }
@@ -246,7 +245,7 @@ impl Reading {
             });
         }
         let definition = match document {
-            // Once more from the text, for the line and column of a mistake.
+            // Decoded from the text again, to get the line and column of an error.
             Some(document) => document.definition(),
             None => serde_json::from_value(object.clone()).map_err(|error| (None, error.to_string())),
         };
@@ -268,11 +267,11 @@ impl Reading {
     }
 }
 
-/// Names become parts of code and of paths, so they must be what the API server takes.
+/// Checks names, which become parts of code and paths, by the rules of the API server.
 fn check_names(definition: &Definition, place: &Place) -> Result<(), ReadError> {
-    const GROUPS: &str = "a group is small letters, digits, dashes and dots, such as `example.com`";
-    const LABELS: &str = "it is a small letter, then small letters, digits and dashes";
-    const KINDS: &str = "a kind is a letter, then letters, digits and dashes, such as `Foo`";
+    const GROUPS: &str = "a group has lower-case letters, digits, dashes and dots, such as `example.com`";
+    const LABELS: &str = "it has a lower-case letter, then lower-case letters, digits and dashes";
+    const KINDS: &str = "a kind has a letter, then letters, digits and dashes, such as `Foo`";
     let group = definition.group.split('.').all(|part| {
         is_made_of(part, u8::is_ascii_lowercase) && !part.starts_with('-') && !part.ends_with('-')
     });
@@ -294,7 +293,7 @@ fn check_names(definition: &Definition, place: &Place) -> Result<(), ReadError> 
             .iter()
             .map(|version| ("version", &version.name, is_label(&version.name), LABELS)),
     );
-    if let Some((what, value, _, rule)) = names.into_iter().find(|(_, _, is_sound, _)| !is_sound) {
+    if let Some((what, value, _, rule)) = names.into_iter().find(|(_, _, is_valid, _)| !is_valid) {
         return Err(ReadError::Name {
             place: Box::new(place.clone()),
             name: definition.name(),
@@ -315,7 +314,7 @@ fn check_names(definition: &Definition, place: &Place) -> Result<(), ReadError> 
     }
 }
 
-/// Whether a name has some characters, each of which is such a letter, a digit or a dash.
+/// Whether a name is not empty and has only letters for which `letter` holds, digits and dashes.
 fn is_made_of(name: &str, letter: fn(&u8) -> bool) -> bool {
     let mut bytes = name.bytes();
     !name.is_empty() && bytes.all(|byte| letter(&byte) || byte.is_ascii_digit() || byte == b'-')

@@ -1,4 +1,4 @@
-//! Definitions are found in whatever a text has, with the line they are on.
+//! Tests of finding definitions in texts, with their lines.
 
 use super::*;
 
@@ -11,7 +11,7 @@ spec:
   versions: [{ name: v1, served: true, storage: true }]
 ";
 
-/// What is found, by name and place, and how much is passed over.
+/// Checks which definitions are found, and how many objects are skipped.
 #[track_caller]
 fn check(text: &str, found: &[&str], passed_over: usize) {
     let reading = read("a.yaml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -25,7 +25,7 @@ fn check(text: &str, found: &[&str], passed_over: usize) {
 
 #[track_caller]
 fn check_error(text: &str, start: &str) {
-    let error = read("a.yaml", text).expect_err("it is not sound").to_string();
+    let error = read("a.yaml", text).expect_err("the text is invalid").to_string();
     assert!(error.starts_with(start), "{error}");
 }
 
@@ -54,7 +54,7 @@ fn documents_are_found_among_others() {
 }
 
 #[test]
-fn a_border_of_documents_within_a_text_block_is_one_by_the_rule_of_yaml() {
+fn a_document_separator_inside_a_text_block_separates_documents() {
     check("a: |\n  ---\n  b\n", &[], 1);
     check(
         &format!("a: |\n  ---\n---\n{FOO}"),
@@ -64,11 +64,11 @@ fn a_border_of_documents_within_a_text_block_is_one_by_the_rule_of_yaml() {
 }
 
 #[test]
-fn lists_are_looked_into() {
+fn definitions_are_found_in_lists() {
     let item = FOO.replace('\n', "\n    ");
     let list = format!("apiVersion: v1\nkind: List\nitems:\n  - kind: Pod\n  - {item}\n");
     check(&list, &["a.yaml:1: items[1] foos.example.com"], 1);
-    // As a server sends it: the items do not say what they are.
+    // As a server sends it: the items have no `apiVersion` and `kind`.
     let bare = item.lines().skip(2).collect::<Vec<_>>().join("\n");
     let bare = bare.trim_start();
     let list = format!(
@@ -79,9 +79,9 @@ fn lists_are_looked_into() {
 
 #[test]
 fn json_is_read_with_tabs_and_one_object_after_another() {
-    let value: Value = serde_saphyr::from_str(FOO).expect("it is YAML");
+    let value: Value = serde_saphyr::from_str(FOO).expect("valid YAML");
     let text = serde_json::to_string_pretty(&value)
-        .expect("it is JSON")
+        .expect("valid JSON")
         .replace("  ", "\t");
     check(&text, &["a.yaml:1 foos.example.com"], 0);
     let second = format!("a.yaml:{} foos.example.com", text.lines().count() + 2);
@@ -94,11 +94,11 @@ fn json_is_read_with_tabs_and_one_object_after_another() {
 }
 
 #[test]
-fn mistakes_are_told_with_line_and_column() {
-    check_error("a: 1\n b: 2\n", "a.yaml:2:3: not sound YAML: ");
-    check_error(&format!("{FOO}---\na: {{b: 'c}}"), "a.yaml:9:8: not sound YAML: ");
-    check_error("{\n  \"a\": ]\n}", "a.yaml:2:8: not sound JSON: ");
-    check_error("a: 1\na: 2\n", "a.yaml:2:1: not sound YAML: ");
+fn errors_have_line_and_column() {
+    check_error("a: 1\n b: 2\n", "a.yaml:2:3: invalid YAML: ");
+    check_error(&format!("{FOO}---\na: {{b: 'c}}"), "a.yaml:9:8: invalid YAML: ");
+    check_error("{\n  \"a\": ]\n}", "a.yaml:2:8: invalid JSON: ");
+    check_error("a: 1\na: 2\n", "a.yaml:2:1: invalid YAML: ");
     check_error(&FOO.replace("Namespaced", "Everywhere"), "a.yaml:6:10: ");
     let json = "{ \"apiVersion\": \"apiextensions.k8s.io/v1\", \"kind\": \"CustomResourceDefinition\",\n\"spec\": 5 }";
     check_error(json, "a.yaml:2:9: ");
@@ -108,22 +108,22 @@ fn mistakes_are_told_with_line_and_column() {
     );
     check_error(
         &list,
-        "a.yaml:1: items[0]: a definition without a name is not a sound",
+        "a.yaml:1: items[0]: a definition without a name is not a valid",
     );
 }
 
 #[test]
 fn a_message_does_not_repeat_the_place() {
     let error = read("a.yaml", &format!("{FOO}---\na: 'b\n"))
-        .expect_err("it is not sound")
+        .expect_err("the text is invalid")
         .to_string();
     assert!(!error.contains("at line"), "{error}");
 }
 
 #[test]
-fn names_that_no_server_takes_are_refused() {
+fn names_that_the_api_server_rejects_are_errors() {
     let check = |from: &str, to: &str, what: &str| {
-        check_error(&FOO.replace(from, to), &format!("a.yaml:1: the {what} `"));
+        check_error(&FOO.replace(from, to), &format!("a.yaml:1: invalid {what} `"));
     };
     check("group: example.com", "group: ../etc", "group");
     check("group: example.com", "group: ''", "group");
@@ -138,12 +138,12 @@ fn names_that_no_server_takes_are_refused() {
 #[test]
 fn the_number_of_documents_is_limited() {
     let text = "a: 1\n---\n".repeat(MAX_DOCUMENTS + 2);
-    let error = read("a.yaml", &text).expect_err("it is too much");
+    let error = read("a.yaml", &text).expect_err("the text has too many documents");
     assert!(matches!(error, ReadError::TooManyDocuments { .. }), "{error}");
 }
 
 #[test]
-fn deep_nesting_is_an_error_and_no_overflow() {
+fn deep_nesting_is_an_error_instead_of_a_stack_overflow() {
     check_error(&"[".repeat(100_000), "a.yaml:1:");
     let deep: String = (0..400)
         .map(|depth| format!("{}a:\n", " ".repeat(depth)))
@@ -153,7 +153,7 @@ fn deep_nesting_is_an_error_and_no_overflow() {
 }
 
 #[test]
-fn what_is_just_within_the_limits_is_read() {
+fn nesting_just_within_the_limits_is_read() {
     let schema = |levels: usize| {
         let (open, close) = (
             "{type: object, properties: {a: ".repeat(levels),
@@ -163,12 +163,13 @@ fn what_is_just_within_the_limits_is_read() {
     };
     let deep = FOO.replace("storage: true", &format!("storage: true, {}", schema(27)));
     check(&deep, &["a.yaml:1 foos.example.com"], 0);
-    // JSON has another limit, and an item of a list is decoded in another way.
-    let value: Value = serde_saphyr::from_str(&deep).expect("it is YAML");
+    // JSON has a different limit, and an item of a list is decoded differently.
+    let value: Value = serde_saphyr::from_str(&deep).expect("valid YAML");
     let mut list = serde_json::json!({ "kind": "List", "items": [value] });
     let mut leaf = "/items/0/spec/versions/0/schema/openAPIV3Schema".to_owned() + &"/properties/a".repeat(27);
     while leaf.matches('/').count() < 122 {
-        *list.pointer_mut(&leaf).expect("it is there") = serde_json::json!({ "properties": { "a": {} } });
+        *list.pointer_mut(&leaf).expect("the schema has this leaf") =
+            serde_json::json!({ "properties": { "a": {} } });
         leaf += "/properties/a";
     }
     check(&list.to_string(), &["a.yaml:1: items[0] foos.example.com"], 0);

@@ -1,7 +1,9 @@
-//! What generated code was made from, as a text that stays beside it, and what has changed since.
+//! The record of the schemas that code was generated from, a text file beside the code, to find later
+//! changes.
 //!
-//! The code itself cannot tell: a type may be somebody's own, and an optional field looks the same whether the schema or its
-//! default made it so. A text of one line per field also shows in a review what a new release of a definition changes.
+//! The code alone is not enough: a type may be hand-written, and an optional field looks the same whether it
+//! is not required or has a default. One line per field also shows in a review what a new release of a
+//! definition changes.
 
 mod drift;
 
@@ -12,10 +14,10 @@ use super::types::{SchemaError, SchemaProblem};
 
 pub use self::drift::Drift;
 
-/// The form of the text. A program that meets another one says so.
+/// The format of the text. Other formats are an error.
 const FORMAT: &str = "format 1";
 
-/// The definitions that code was made from, sorted by name.
+/// The definitions that code was generated from, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// One for each definition.
@@ -33,7 +35,7 @@ pub struct RecordedDefinition {
     pub scope: Scope,
     /// Its served versions, in the order of the definition.
     pub versions: Vec<RecordedVersion>,
-    /// Served versions that no code was wanted for.
+    /// Served versions that were not generated.
     pub left_out: Vec<String>,
 }
 
@@ -46,21 +48,21 @@ pub struct RecordedVersion {
     pub shape: Shape,
 }
 
-/// Why a text is not a record.
+/// Error of [`Record::parse`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} cannot be understood: `{text}`; generate the code anew")]
+#[error("invalid line {line}: `{text}`; generate the code again")]
 pub struct RecordError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
 impl Record {
-    /// What is recorded of a definition. A version without a schema has no fields.
+    /// The record of a definition. A version without a schema has no fields.
     ///
     /// # Errors
-    /// If a schema cannot be followed.
+    /// If a schema is not structural: see [`SchemaError`].
     pub fn of(found: &Found) -> Result<RecordedDefinition, SchemaError> {
         let definition = &found.definition;
         let served = definition.versions.iter().filter(|version| version.served);
@@ -83,7 +85,7 @@ impl Record {
         })
     }
 
-    /// The text, below a first line.
+    /// The record as text, below `first_line`.
     #[must_use]
     pub fn render(&self, first_line: &str) -> String {
         let mut text = format!("{first_line}{FORMAT}\n");
@@ -106,10 +108,10 @@ impl Record {
         text
     }
 
-    /// Reads what [`render`](Self::render) has written.
+    /// Parses the text of [`render`](Self::render).
     ///
     /// # Errors
-    /// If a line is not of that form.
+    /// If a line has another format.
     pub fn parse(text: &str) -> Result<Self, RecordError> {
         let mut record = Self::default();
         let mut lines = text.lines().enumerate();
@@ -188,7 +190,7 @@ fn parse_presence(name: &str) -> Option<Presence> {
         .find(|&presence| presence_name(presence) == name)
 }
 
-/// A field may have any name that JSON can write; a line and a tab keep their meaning here.
+/// Escapes tabs and line ends: the name of a field may be any JSON string.
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('\t', "\\t")

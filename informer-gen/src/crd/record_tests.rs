@@ -1,4 +1,4 @@
-//! Records are read as they were written, and say what has changed.
+//! Tests of records: parsing, and the changes between two of them.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn record() -> Record {
     }
 }
 
-/// What is said after `change` was made to the definition.
+/// Checks the changes that are reported after `change` to the definition.
 fn check_drift(change: impl FnOnce(&mut RecordedDefinition), expected: &[&str]) {
     let before = record();
     let mut now = record();
@@ -40,13 +40,13 @@ fn check_drift(change: impl FnOnce(&mut RecordedDefinition), expected: &[&str]) 
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written() {
+fn a_rendered_record_parses_to_the_same_record() {
     let text = record().render("# first line\n");
     assert_eq!(Record::parse(&text), Ok(record()), "{text}");
 }
 
 #[test]
-fn a_text_of_another_form_is_an_error_with_its_line() {
+fn a_text_in_another_format_is_an_error_with_its_line() {
     let check = |text: &str, line: usize| {
         let error = Record::parse(text).expect_err(text);
         assert_eq!(error.line, line, "{text}: {error}");
@@ -62,12 +62,12 @@ fn a_text_of_another_form_is_an_error_with_its_line() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_has_changed() {
+fn no_change_is_reported_if_nothing_changed() {
     check_drift(|_| {}, &[]);
 }
 
 #[test]
-fn each_change_of_a_field_is_said() {
+fn each_change_of_a_field_is_reported() {
     check_drift(
         |definition| {
             let fields = &mut definition.versions[0].shape.fields;
@@ -85,7 +85,7 @@ fn each_change_of_a_field_is_said() {
 }
 
 #[test]
-fn an_object_that_has_come_or_gone_is_said_once() {
+fn an_added_or_removed_object_is_reported_once() {
     check_drift(
         |definition| {
             let fields = &mut definition.versions[0].shape.fields;
@@ -102,9 +102,9 @@ fn an_object_that_has_come_or_gone_is_said_once() {
     );
 }
 
-/// In the order of text, `gone-b` is between `gone` and what is inside of it.
+/// Sorted as text, `gone-b` is between `gone` and the fields of `gone`.
 #[test]
-fn what_is_inside_of_an_object_that_has_gone_is_told_by_segments_and_not_by_order() {
+fn fields_of_a_removed_object_are_found_by_path_segments() {
     let with = |paths: &[&str]| {
         let mut record = record();
         let fields = paths.iter().map(|path| field(path, Presence::Optional, "object"));
@@ -122,7 +122,7 @@ fn what_is_inside_of_an_object_that_has_gone_is_told_by_segments_and_not_by_orde
         &[],
         &["`spec.gone` was removed", "`spec.gone-b` was removed"],
     );
-    // What has gone while what it was inside of has come is news.
+    // A field that was removed while its parent was added is reported.
     check(
         &["spec.a.b"],
         &["spec.a"],
@@ -131,7 +131,7 @@ fn what_is_inside_of_an_object_that_has_gone_is_told_by_segments_and_not_by_orde
 }
 
 #[test]
-fn a_version_that_was_left_out_is_no_news() {
+fn a_version_that_was_left_out_is_not_reported() {
     check_drift(
         |definition| {
             let mut other = definition.versions[0].clone();
@@ -143,7 +143,7 @@ fn a_version_that_was_left_out_is_no_news() {
 }
 
 #[test]
-fn a_change_of_scope_kind_or_versions_is_said() {
+fn a_change_of_scope_kind_or_versions_is_reported() {
     check_drift(
         |definition| {
             definition.scope = Scope::Cluster;
@@ -154,14 +154,14 @@ fn a_change_of_scope_kind_or_versions_is_said() {
             "foos.example.com: the kind is Fool, it was Foo",
             "foos.example.com: the scope is Cluster, it was Namespaced",
             "foos.example.com v1: no longer served",
-            "foos.example.com v2: served, and there is no code for it",
+            "foos.example.com v2: served, but not generated",
         ],
     );
     check_drift(
         |definition| definition.name = "bars.example.com".to_owned(),
         &[
-            "bars.example.com: there is no code for this definition",
-            "foos.example.com: the definition is gone",
+            "bars.example.com: the definition is not generated",
+            "foos.example.com: the definition was removed",
         ],
     );
 }

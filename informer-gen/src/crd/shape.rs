@@ -1,4 +1,4 @@
-//! What is generated, as a flat list, so that two schemas can be compared field by field.
+//! The generated fields as a flat list, to compare two schemas field by field.
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,30 @@ use super::types::{self, SchemaError};
 
 /// The fields of a kind in one version, sorted by path.
 ///
-/// Two shapes are equal exactly when the types generated for them read and write the same objects in the same fields;
-/// descriptions and rules about values do not count.
+/// Two shapes are equal exactly when the types generated for them read and write the same objects in the same
+/// fields; descriptions and rules about values do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Every field below `metadata`'s neighbours, sorted by path.
+    /// Every field except those of `metadata`, sorted by path.
     pub fields: Vec<ShapeField>,
 }
 
 /// One field of a [`Shape`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShapeField {
-    /// Where it is in an object: `spec.template.containers[].image`, `spec.labels{}.name` below the values of a map, and
-    /// `spec.*` for properties that the schema does not name and wants kept.
+    /// Its path: `spec.template.containers[].image`, `spec.labels{}.name` below the values of a map, and
+    /// `spec.*` for unknown properties that are kept.
     pub path: String,
-    /// Its type as people would say it: `string`, `int32`, `array of object`, `one of "A", "B"`.
+    /// Its type as text: `string`, `int32`, `array of object`, `one of "A", "B"`.
     pub type_: String,
-    /// Whether an object can be without it.
+    /// Whether it may be missing.
     pub presence: Presence,
 }
 
-/// Whether an object can be without a field. Null is a matter of the type: `string or null`.
+/// Whether a field may be missing. Null is part of the type: `string or null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Presence {
-    /// It is always there.
+    /// It is always present.
     Required,
     /// It may be missing.
     Optional,
@@ -91,10 +91,10 @@ fn add_below(shape: &mut Shape, model: &Model, type_: &Type, path: &str) {
     }
 }
 
-/// What is said of a value that may be null.
+/// The suffix of types that allow null.
 const OR_NULL: &str = " or null";
 
-/// A type in words.
+/// A type as text.
 fn spoken(model: &Model, type_: &Type) -> String {
     match type_ {
         Type::Basic(basic) => spoken_basic(*basic).to_owned(),
@@ -103,7 +103,7 @@ fn spoken(model: &Model, type_: &Type) -> String {
         Type::Nullable(value) => spoken(model, value) + OR_NULL,
         Type::Item(place) => match model.items.get(*place) {
             Some(Item::Enum(Enum { variants, .. })) => {
-                // In which order a schema has them means nothing.
+                // The order in the schema has no meaning.
                 let values: BTreeSet<&str> = variants.iter().map(|variant| variant.value.as_str()).collect();
                 let values = values.iter().map(|value| format!("{value:?}"));
                 format!("one of {}", values.collect::<Vec<_>>().join(", "))
@@ -154,8 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn every_field_has_a_line_whatever_it_is_inside_of() {
-        let port = json!({ "type": "object", "required": ["number"], "properties": { "number": { "type": "integer", "format": "int32" } } });
+    fn every_nested_field_has_a_line() {
+        let number = json!({ "type": "integer", "format": "int32" });
+        let port = json!({ "type": "object", "required": ["number"], "properties": { "number": number } });
         let schema = json!({ "type": "object", "required": ["spec"], "properties": { "metadata": { "type": "object" }, "spec": {
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": true,
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_people_and_rules_about_values_do_not_count() {
+    fn descriptions_and_validation_rules_do_not_count() {
         let one = json!({ "type": "object", "properties": { "size": { "type": "integer", "minimum": 1, "description": "a" } } });
         let other = json!({ "type": "object", "properties": { "size": { "type": "integer", "maximum": 9, "format": "int64" } } });
         assert_eq!(lines(one), lines(other));

@@ -1,11 +1,12 @@
-//! Trees have the modules, names and lines that users rely on.
+//! Tests of trees: the modules, names and lines that users rely on.
 
 use super::*;
 use crate::crd::read::read;
 
 fn definition(group: &str, kind: &str, plural: &str, scope: &str, versions: &[&str]) -> String {
     let versions = versions.iter().map(|version| {
-        format!("  - {{ name: {version}, served: true, storage: false, schema: {{ openAPIV3Schema: {{ type: object }} }} }}\n")
+        let schema = "schema: { openAPIV3Schema: { type: object } }";
+        format!("  - {{ name: {version}, served: true, storage: false, {schema} }}\n")
     });
     format!(
         "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: {group}\n  \
@@ -15,7 +16,7 @@ fn definition(group: &str, kind: &str, plural: &str, scope: &str, versions: &[&s
 }
 
 fn made(text: &str, options: &TreeOptions) -> Result<Tree, TreeError> {
-    tree(&read("a.yaml", text).expect("it is sound").found, options)
+    tree(&read("a.yaml", text).expect("valid definitions").found, options)
 }
 
 /// The file of a tree with the default options.
@@ -75,7 +76,7 @@ fn a_namespaced_kind_has_everything() {
 }
 
 #[test]
-fn a_kind_outside_of_namespaces_has_no_lister_of_one() {
+fn a_cluster_scoped_kind_has_no_namespace_lister() {
     let text = definition("example.com", "Foo", "foos", "Cluster", &["v1"]);
     let version = file(&text, "example_com/v1.rs");
     assert!(
@@ -89,7 +90,7 @@ fn a_kind_outside_of_namespaces_has_no_lister_of_one() {
 fn every_served_version_has_a_module() {
     let text = definition("example.com", "Foo", "foos", "Namespaced", &["v1", "v2beta1"])
         + "  - { name: v3, served: false, storage: false }\n";
-    let tree = made(&text, &TreeOptions::default()).expect("it can be generated");
+    let tree = made(&text, &TreeOptions::default()).expect("a tree");
     let of: Vec<&str> = tree.kinds.iter().map(|kind| kind.api_version.as_str()).collect();
     assert_eq!(of, ["example.com/v1", "example.com/v2beta1"]);
     check_lines(
@@ -126,7 +127,7 @@ fn a_crate_has_a_manifest_and_a_root() {
         ..TreeOptions::default()
     };
     let text = definition("example.com", "Foo", "foos", "Namespaced", &["v1"]);
-    let tree = made(&text, &options).expect("it can be generated");
+    let tree = made(&text, &options).expect("a tree");
     let files: Vec<&str> = tree.files.keys().map(String::as_str).collect();
     assert_eq!(
         files,
@@ -143,18 +144,18 @@ fn a_crate_has_a_manifest_and_a_root() {
         &tree.files["Cargo.toml"],
         &["name = \"example-client\"", "publish = false"],
     );
-    // Generated code uses k8s-openapi's copy.
+    // Generated code uses k8s-openapi's re-export of serde_json.
     let any = text.replace(
         "{ type: object }",
         "{ type: object, x-kubernetes-preserve-unknown-fields: true }",
     );
-    let tree = made(&any, &options).expect("it can be generated");
+    let tree = made(&any, &options).expect("a tree");
     assert!(tree.files["src/example_com/v1/foo.rs"].contains("serde_json::Value"));
     assert!(!tree.files["Cargo.toml"].contains("serde_json"));
 }
 
 #[test]
-fn a_module_of_types_is_a_path_and_nothing_more() {
+fn a_module_of_types_must_be_a_path() {
     let text = definition("example.com", "Foo", "foos", "Namespaced", &["v1"]);
     let check = |path: &str, expected: Option<&str>| {
         let types = Types::Existing(path.to_owned());
@@ -209,7 +210,7 @@ fn a_module_of_types_is_a_path_and_nothing_more() {
 #[test]
 fn every_file_has_the_marker_and_no_root_module_has_inner_attributes() {
     let text = definition("example.com", "Foo", "foos", "Namespaced", &["v1"]);
-    let tree = made(&text, &TreeOptions::default()).expect("it can be generated");
+    let tree = made(&text, &TreeOptions::default()).expect("a tree");
     for (path, text) in &tree.files {
         assert!(is_marked(text.lines().next().unwrap_or_default()), "{path}");
     }
@@ -231,30 +232,23 @@ fn every_file_has_the_marker_and_no_root_module_has_inner_attributes() {
 }
 
 #[test]
-fn nothing_in_a_file_depends_on_where_the_definition_was() {
+fn files_do_not_depend_on_the_place_of_the_definition() {
     let text = definition("example.com", "Foo", "foos", "Namespaced", &["v1"]);
     let found = |origin: &str| {
         tree(
-            &read(origin, &text).expect("it is sound").found,
+            &read(origin, &text).expect("valid definitions").found,
             &TreeOptions::default(),
         )
     };
     let (one, other) = (found("/some/where/a.yaml"), found("b.json"));
-    assert_eq!(
-        one.expect("it is generated").files,
-        other.expect("it is generated").files
-    );
+    assert_eq!(one.expect("a tree").files, other.expect("a tree").files);
 }
 
 #[test]
 fn the_same_definition_counts_once_and_the_order_does_not_matter() {
     let foo = definition("example.com", "Foo", "foos", "Namespaced", &["v1"]);
     let bar = definition("example.com", "Bar", "bars", "Namespaced", &["v1"]);
-    let of = |text: String| {
-        made(&text, &TreeOptions::default())
-            .expect("it is generated")
-            .files
-    };
+    let of = |text: String| made(&text, &TreeOptions::default()).expect("a tree").files;
     let expected = of(format!("{foo}{bar}"));
     assert_eq!(of(format!("{bar}{foo}{bar}")), expected);
 }

@@ -1,4 +1,4 @@
-//! What the factory's method for a kind is called, and what it cannot be called.
+//! The name of the factory's method for a kind, and the names it cannot have.
 
 use syn::ext::IdentExt;
 use syn::parse::Parser;
@@ -8,8 +8,8 @@ use super::kube::{KubeKeys, Scope, to_plural};
 use crate::inventory;
 use crate::names;
 
-/// The methods of `SharedInformerFactory` but for the groups' accessors. An extension of that name would never be reached:
-/// the compiler takes the factory's own method, without a word.
+/// The methods of `SharedInformerFactory`, except the accessors of groups. An extension method of the same
+/// name could not be called: the compiler silently prefers the factory's method.
 const OF_FACTORY: &[&str] = &[
     "client",
     "find",
@@ -44,7 +44,7 @@ const OF_LISTER: &[&str] = &[
     "snapshot",
 ];
 
-/// What most types have from the standard library.
+/// Methods that most types have from the standard library.
 const OF_EVERYTHING: &[&str] = &["clone", "into", "to_owned", "try_into"];
 
 /// The names of the methods of a factory, those of all groups included, which no accessor can have.
@@ -60,7 +60,7 @@ pub fn lister_methods() -> impl Iterator<Item = &'static str> {
     OF_LISTER.iter().copied()
 }
 
-/// The accessor that a user has chosen.
+/// The accessor chosen by the user.
 pub(super) fn chosen(accessor: &LitStr, scope: Scope) -> syn::Result<Ident> {
     method(&accessor.value(), scope).map_err(|problem| {
         let message = format!("{problem}: choose another name, such as `accessor = \"orders\"`");
@@ -82,7 +82,7 @@ pub(super) fn of_kube(keys: &KubeKeys) -> syn::Result<Ident> {
     })
 }
 
-/// What the accessor of a type was probably meant to be called.
+/// A suggestion for the accessor of a type.
 pub(super) fn guess(ident: &Ident) -> String {
     let kind = ident.to_string();
     let plural = to_plural(&kind.to_ascii_lowercase());

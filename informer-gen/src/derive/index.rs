@@ -13,7 +13,7 @@ use super::{near, of_macro};
 /// The keys of `index(..)`.
 const KEYS: &[&str] = &["name", "by", "value"];
 
-/// How many containers may stand one within the other where a path of fields goes through: `Option<Vec<T>>` is two.
+/// The most nested containers in a path of fields: `Option<Vec<T>>` has two.
 const LAYERS: usize = 2;
 
 /// One index.
@@ -25,13 +25,13 @@ pub(super) struct Index {
     value: Type,
 }
 
-/// Where the values come from.
+/// The source of the values.
 enum By {
-    /// From a function of the object.
+    /// A function of the object.
     Function(Path),
-    /// From a function of the object, written as a string. It could be a field that was meant.
+    /// A function of the object, written as a string. The user may have meant a field.
     Quoted { path: Path, text: LitStr },
-    /// From a field, by its path from the root of the object.
+    /// A field, by its path from the root of the object.
     Field { path: Vec<Member>, span: Span },
 }
 
@@ -69,7 +69,7 @@ impl Index {
         })
     }
 
-    /// The method that gives the index: `by_owner`.
+    /// The method that returns the index: `by_owner`.
     fn method(&self) -> Ident {
         format_ident!("by_{}", self.name.value())
     }
@@ -131,7 +131,7 @@ fn checked_name(name: LitStr) -> syn::Result<LitStr> {
     Ok(name)
 }
 
-/// Says which index has the name of another.
+/// Reports an index that has the name of another.
 pub(super) fn check_names(indexes: &[Index]) -> syn::Result<()> {
     for (place, index) in indexes.iter().enumerate() {
         let earlier = indexes.get(..place).unwrap_or_default();
@@ -147,8 +147,8 @@ pub(super) fn check_names(indexes: &[Index]) -> syn::Result<()> {
     Ok(())
 }
 
-/// Says where `by` names a field without the way to it: such a name without dots is that of a function. `fields` are those there are, with
-/// the way to each.
+/// Reports a `by` that names a field without its path: a name without dots is that of a function. `fields`
+/// are the existing fields with their paths.
 pub(super) fn check_fields(indexes: &[Index], fields: &[(String, String)]) -> syn::Result<()> {
     for index in indexes {
         let By::Quoted { text, .. } = &index.by else {
@@ -266,7 +266,7 @@ fn values(kind: &Kind, index: &Index) -> TokenStream {
     }
 }
 
-/// The same tokens in another place, so that the compiler points there.
+/// The same tokens with another span, so that the compiler points there.
 fn placed(tokens: impl ToTokens, span: Span) -> TokenStream {
     let place = |mut token: TokenTree| {
         token.set_span(span);

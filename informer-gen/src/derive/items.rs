@@ -1,4 +1,4 @@
-//! The items that a derive writes: aliases, and traits whose methods are one call each.
+//! The generated items: aliases, and traits whose methods are one call each.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -7,14 +7,14 @@ use syn::{Ident, Path, Visibility};
 use super::index::{self, Index};
 use super::kube::Scope;
 
-/// What the items of a kind depend on.
+/// The input for the items of a kind.
 pub(super) struct Kind {
-    /// The type of its objects, from which the names are made: `Order` has an `OrderInformer`.
+    /// The type of its objects, the prefix of all names: `Order` has an `OrderInformer`.
     pub(super) ident: Ident,
     /// The method of the factory: `orders`.
     pub(super) accessor: Ident,
     pub(super) scope: Scope,
-    /// That of the struct the derive stands on.
+    /// The visibility of the struct with the derive.
     pub(super) visibility: Visibility,
     /// The path of the crate `informers`.
     pub(super) library: Path,
@@ -22,13 +22,13 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// A name that begins with the kind's.
+    /// A name with the kind as prefix.
     pub(super) fn name(&self, ending: &str) -> Ident {
         format_ident!("{}{ending}", self.ident)
     }
 }
 
-/// Everything that is written for a kind.
+/// All items of a kind.
 pub(super) fn items(kind: &Kind) -> TokenStream {
     let aliases = aliases(kind);
     let factory = factory_extension(kind);
@@ -43,7 +43,7 @@ pub(super) fn items(kind: &Kind) -> TokenStream {
     quote!(#aliases #factory #lister #indexes)
 }
 
-/// `#[doc]`, and the leave to be unused: who derives a lister need not read it.
+/// `#[doc]`, and `#[allow(dead_code)]`, because a user need not use all items.
 pub(super) fn attributes(text: &str) -> TokenStream {
     let text = format!(" {text}");
     quote! {

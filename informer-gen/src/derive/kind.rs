@@ -10,7 +10,7 @@ use super::kube::{KubeKeys, Scope};
 use super::options::Options;
 use super::{accessor, index, of_macro};
 
-/// The names of the kind's informer and listers, and how the factory leads to them.
+/// Generates the names of the kind's informer and listers, and the factory's accessor.
 pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<TokenStream> {
     let keys = KubeKeys::read(&input.attrs)?;
     check_shape(input, keys.as_ref())?;
@@ -20,7 +20,7 @@ pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<Token
     };
     index::check_fields(&options.indexes, &fields(input, keys.as_ref()))?;
     let library = options.library();
-    // The type that kube writes is one.
+    // The type that kube generates is a kind.
     let is_kind = keys.is_none().then(|| is_kind(&ident, &library));
     let items = items::items(&Kind {
         ident,
@@ -33,12 +33,13 @@ pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<Token
     Ok(quote!(#is_kind #items))
 }
 
-/// Lets the compiler say at the derive, and not where the accessor is first used, that the type is no kind.
+/// Makes the compiler report at the derive, instead of at the first use of the accessor, that the type is not
+/// a kind.
 fn is_kind(ident: &Ident, library: &Path) -> TokenStream {
     quote_spanned!(of_macro(ident.span())=> const _: fn() = #library::__private::is_kind::<#ident>;)
 }
 
-/// The fields that an index may have been meant to have, with the way to each from the root of the object.
+/// The fields that an index may refer to, with their paths from the root of the object.
 pub(super) fn fields(input: &DeriveInput, keys: Option<&KubeKeys>) -> Vec<(String, String)> {
     let Data::Struct(data) = &input.data else {
         return Vec::new();
@@ -55,7 +56,7 @@ pub(super) fn fields(input: &DeriveInput, keys: Option<&KubeKeys>) -> Vec<(Strin
     }
 }
 
-/// Beside kube's `CustomResource`, where the plural can be known.
+/// The derive beside kube's `CustomResource`, where the plural is known.
 fn of_spec(keys: &KubeKeys, options: &Options) -> syn::Result<Ident> {
     match &options.accessor {
         Some(chosen) => accessor::chosen(chosen, keys.scope),
@@ -63,7 +64,8 @@ fn of_spec(keys: &KubeKeys, options: &Options) -> syn::Result<Ident> {
     }
 }
 
-/// On a type that implements `kube::Resource` by other means. It knows its plural, but a macro cannot call a function.
+/// The derive on a type that implements `kube::Resource` by other means. The type knows its plural, but a
+/// macro cannot call it.
 fn of_resource(input: &DeriveInput, options: &Options) -> syn::Result<Ident> {
     match &options.accessor {
         Some(chosen) => accessor::chosen(chosen, Scope::Unknown),
@@ -79,12 +81,12 @@ fn of_resource(input: &DeriveInput, options: &Options) -> syn::Result<Ident> {
     }
 }
 
-/// The type that kube writes for a spec.
+/// The type that kube generates for a spec.
 fn type_name(keys: &KubeKeys) -> syn::Result<Ident> {
     let root = keys.root();
     let name = root.value();
     match syn::parse_str::<Ident>(&name) {
-        // If nobody writes the type, the compiler points at the kind.
+        // If the type does not exist, the compiler points at the kind.
         Ok(ident) if ident == name => Ok(Ident::new(&name, of_macro(root.span()))),
         _ => Err(syn::Error::new(
             root.span(),
@@ -95,11 +97,11 @@ fn type_name(keys: &KubeKeys) -> syn::Result<Ident> {
     }
 }
 
-/// Says what the derive cannot be put on.
+/// Reports items that cannot have the derive.
 pub(super) fn check_shape(input: &DeriveInput, keys: Option<&KubeKeys>) -> syn::Result<()> {
     let problem = match &input.data {
         Data::Union(_) => Some("a union cannot be an object of Kubernetes".to_owned()),
-        // A spec may be an enum: the object is the type that kube writes around it.
+        // A spec may be an enum: the object is the type that kube generates around it.
         Data::Enum(_) if keys.is_none() => {
             Some("an enum cannot be an object of Kubernetes, which has fields such as `metadata`".to_owned())
         }

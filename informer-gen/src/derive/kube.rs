@@ -1,31 +1,32 @@
-//! What stands in the `#[kube(..)]` attributes that kube's own derive reads, as far as names depend on it.
+//! Reads the `#[kube(..)]` attributes of kube's derive, as far as names depend on them.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, Lit, LitStr, Meta};
 
-/// The keys of `#[kube(..)]` that names depend on. All others are kube's business, and so is what is wrong with any of them.
+/// The keys of `#[kube(..)]` that names depend on. kube's derive reads the others, and reports errors in any
+/// of them.
 pub(super) struct KubeKeys {
     pub(super) kind: LitStr,
     pub(super) scope: Scope,
-    /// The name of the type that kube writes, if it is not the kind.
+    /// The name of the generated type, if it is not the kind.
     root: Option<LitStr>,
     plural: Option<LitStr>,
     singular: Option<LitStr>,
 }
 
-/// Whether objects of a kind live in namespaces.
+/// Whether objects of a kind are in namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// They do.
+    /// They are.
     Namespaced,
-    /// They do not.
+    /// They are not.
     Cluster,
-    /// The type knows, and a macro cannot ask it.
+    /// Only the type knows, and a macro cannot call it.
     Unknown,
 }
 
 impl KubeKeys {
-    /// Reads the attributes; `None` if there are none.
+    /// Reads the attributes; `None` without any.
     pub(super) fn read(attributes: &[Attribute]) -> syn::Result<Option<Self>> {
         let of_kube: Vec<&Attribute> = attributes
             .iter()
@@ -62,12 +63,12 @@ impl KubeKeys {
         }))
     }
 
-    /// The name of the type that kube writes.
+    /// The name of the type that kube generates.
     pub(super) fn root(&self) -> &LitStr {
         self.root.as_ref().unwrap_or(&self.kind)
     }
 
-    /// What the plural is, by the rule of kube's derive, and what in the source says so.
+    /// The plural by the rule of kube's derive, and the source it follows from.
     pub(super) fn plural(&self) -> (String, &LitStr) {
         match (&self.plural, &self.singular) {
             (Some(plural), _) => (plural.value(), plural),
@@ -88,7 +89,7 @@ enum Value {
 }
 
 impl Value {
-    /// Whether kube takes it for `true`.
+    /// Whether kube treats it as `true`.
     fn is_true(&self) -> bool {
         match self {
             Self::None => true,
@@ -99,7 +100,7 @@ impl Value {
     }
 }
 
-/// The keys of one attribute and their values. What cannot be read is left out: kube's derive complains of it.
+/// The keys of one attribute and their values. Invalid ones are left out: kube's derive reports them.
 fn keys(attribute: &Attribute) -> Vec<(String, Value)> {
     let Meta::List(list) = &attribute.meta else {
         return Vec::new();
@@ -128,7 +129,7 @@ fn key_and_value(piece: &[TokenTree]) -> Option<(String, Value)> {
     Some((key.to_string(), value))
 }
 
-/// The plural of a kind in lower case, as kube's derive makes it.
+/// The plural of a lower-case kind, by the rule of kube's derive.
 pub(super) fn to_plural(word: &str) -> String {
     if ["s", "x", "z", "ch", "sh"].iter().any(|end| word.ends_with(end)) {
         return format!("{word}es");

@@ -1,4 +1,4 @@
-//! Keys that are not known, and the known one that was probably meant.
+//! Errors for unknown keys, with the known key that was probably meant.
 
 use syn::Path;
 
@@ -8,7 +8,7 @@ pub(super) fn name(key: &Path) -> String {
     segments.join("::")
 }
 
-/// What to say of a key that nobody knows, where `place` takes `known`.
+/// The error for an unknown key, where `place` takes `known`.
 pub(super) fn unknown_key(key: &Path, place: &str, known: &[&str]) -> syn::Error {
     let name = name(key);
     let meant = match nearest(&name, known) {
@@ -21,14 +21,14 @@ pub(super) fn unknown_key(key: &Path, place: &str, known: &[&str]) -> syn::Error
     syn::Error::new_spanned(key, message)
 }
 
-/// The known word that takes the fewest changes, if those are few: a third of its letters.
+/// The known word with the fewest changes, if these are at most a third of its letters.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let changes = known.iter().map(|&one| (changes(word, one), one));
     let (changes, nearest) = changes.min_by_key(|&(changes, _)| changes)?;
     (changes <= nearest.len().div_ceil(3)).then_some(nearest)
 }
 
-/// How many letters have to be added, taken away or replaced (Levenshtein's distance).
+/// The number of letters to add, remove or replace (Levenshtein distance).
 fn changes(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (above, letter) in from.bytes().enumerate() {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_recognised() {
+    fn a_typo_is_recognized() {
         check("acessor", Some("accessor"));
         check("accesssors", Some("accessor"));
         check("indexes", Some("index"));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn another_word_is_not() {
+    fn another_word_is_not_a_typo() {
         check("plural", None);
         check("namespaced", None);
         check("", None);

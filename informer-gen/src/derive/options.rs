@@ -1,4 +1,4 @@
-//! What stands in `#[informer(..)]`, and how its values are read.
+//! Reads `#[informer(..)]` and its values.
 
 use proc_macro2::TokenTree;
 use syn::meta::ParseNestedMeta;
@@ -11,7 +11,7 @@ use super::near;
 /// The keys of `#[informer(..)]`.
 const KEYS: &[&str] = &["accessor", "crate", "index", "of"];
 
-/// Keys of `#[kube(..)]` that are looked for here.
+/// Keys of `#[kube(..)]` that users write here by mistake.
 const OF_KUBE: &[&str] = &[
     "group",
     "kind",
@@ -25,18 +25,18 @@ const OF_KUBE: &[&str] = &[
 /// All `#[informer(..)]` attributes of a type together.
 #[derive(Default)]
 pub(super) struct Options {
-    /// What the method of the factory is called.
+    /// The name of the factory's method.
     pub(super) accessor: Option<LitStr>,
-    /// The indexes, in the order they are written.
+    /// The indexes, in the order of the source.
     pub(super) indexes: Vec<Index>,
     /// The kind of which the type is a projection.
     pub(super) of: Option<Path>,
-    /// Where the crate `informers` is, if not at `::informers`.
+    /// The path of the crate `informers`, if not `::informers`.
     library: Option<Path>,
 }
 
 impl Options {
-    /// Reads the attributes. Everything that is wrong is told at once.
+    /// Reads the attributes. All errors are reported together.
     pub(super) fn read(attributes: &[Attribute]) -> syn::Result<Self> {
         let mut options = Self::default();
         let mut problems = Problems::default();
@@ -73,12 +73,12 @@ impl Options {
     }
 }
 
-/// Several errors that are told together.
+/// Several errors, reported together.
 #[derive(Default)]
 pub(super) struct Problems(Option<syn::Error>);
 
 impl Problems {
-    /// The value, unless it is an error, which is kept.
+    /// The value; an error is kept.
     pub(super) fn note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -100,7 +100,7 @@ impl Problems {
         }
     }
 
-    /// Keeps what is wrong with a key, and steps over what is left of it so that the next one can be read.
+    /// Keeps the error of a key and skips the rest of it, so that the next key can be read.
     pub(super) fn go_on(&mut self, read: syn::Result<()>, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
         if self.note(read).is_none() {
             while !meta.input.is_empty() && !meta.input.peek(Token![,]) {
@@ -111,7 +111,7 @@ impl Problems {
     }
 }
 
-/// Fills a place that may be filled once.
+/// Sets an option that may be set once.
 pub(super) fn once<T>(place: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> syn::Result<()> {
     if place.is_some() {
         let key = near::name(&meta.path);

@@ -1,7 +1,8 @@
-//! Projections: a struct that has only some of the fields of a whole type.
+//! Projections: a struct with some of the fields of a whole type.
 //!
-//! The struct is read from JSON by code written here, not by serde's derive, because the JSON names are not in the struct: they are
-//! those of the whole type. That the whole type has such fields, of such types, is checked by a function that is never called.
+//! Generated code decodes the struct instead of serde's derive, because the JSON names are those of the whole
+//! type and not in the struct. A function that is never called checks that the whole type has these fields
+//! with matching types.
 
 mod attributes;
 mod fields;
@@ -25,7 +26,7 @@ use super::kube::Scope;
 use super::options::Options;
 use super::{accessor, index, kind};
 
-/// A struct and the type of which it has some of the fields.
+/// A struct, and the whole type with all fields.
 struct Projection<'i> {
     ident: &'i Ident,
     /// The whole type.
@@ -85,7 +86,7 @@ pub(super) fn expand_part(input: &DeriveInput) -> syn::Result<TokenStream> {
 }
 
 impl Projection<'_> {
-    /// How it is read, what it has, and that the whole type has that too.
+    /// Generates the decoder, the list of fields, and the check against the whole type.
     fn part(&self) -> TokenStream {
         let Self {
             ident,
@@ -123,7 +124,7 @@ impl Projection<'_> {
         }
     }
 
-    /// The identity of the whole kind, under a type of its own.
+    /// The identity of the whole kind, for the type of the projection.
     fn resource(&self) -> TokenStream {
         let Self {
             ident,
@@ -159,7 +160,7 @@ impl Projection<'_> {
         }
     }
 
-    /// The hidden part of the crate `informers` that this code is written for.
+    /// The hidden module of the crate `informers` that generated code uses.
     fn support(&self) -> TokenStream {
         let library = self.library;
         quote!(#library::__private::projection)

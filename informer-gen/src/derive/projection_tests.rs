@@ -1,5 +1,4 @@
-//! What a projection is expanded to. What it says of mistakes, and that it works, is tested where the compiler sees it, in
-//! `tests/custom`.
+//! Tests of the expansion of projections. `tests/custom` tests their errors and their behaviour.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -8,7 +7,7 @@ use syn::{DeriveInput, Path, Type};
 use super::fields::{self, Field, Json};
 use super::{Projection, names, types};
 
-/// Reads one field, and gives it to `look` with its projection.
+/// Reads one field and passes it to `look` with its projection.
 fn with_field<T>(field: TokenStream, look: impl FnOnce(&Projection<'_>, &Field<'_>) -> T) -> T {
     let input: DeriveInput = syn::parse_quote!(struct Part { #field });
     let (whole, library): (Path, Path) = (syn::parse_quote!(Whole), syn::parse_quote!(::informers));
@@ -35,7 +34,7 @@ fn a_usual_name_is_a_plain_string() {
 }
 
 #[test]
-fn a_name_that_is_given_is_refused_if_another_is_known() {
+fn a_given_name_is_rejected_if_another_name_is_known() {
     let name = with_field(
         quote!(#[projection(rename = "x-y")] pod_ip: String),
         names::expression,
@@ -68,7 +67,7 @@ fn a_name_with_an_exception_depends_on_the_whole_type() {
     assert!(name.ends_with(r#"{ "Port" } else { "port" }"#), "{name}");
 }
 
-/// What the type of a field is compared with: the way through its containers, and what is innermost.
+/// The comparison of the type of a field: the containers on the way, and the innermost type.
 fn check_type(ty: Type, expected: TokenStream) {
     let check = with_field(quote!(field: #ty), types::check).to_string();
     let at = quote!(::informers::__private::projection::Whole::of(&whole.field));
@@ -76,7 +75,7 @@ fn check_type(ty: Type, expected: TokenStream) {
 }
 
 #[test]
-fn options_and_boxes_are_looked_through() {
+fn options_and_boxes_are_transparent() {
     check_type(syn::parse_quote!(Spec), quote!(.is_projected_to::<Spec, _>()));
     check_type(
         syn::parse_quote!(std::option::Option<Box<Spec>>),
@@ -86,7 +85,7 @@ fn options_and_boxes_are_looked_through() {
 }
 
 #[test]
-fn lists_and_maps_are_gone_through() {
+fn lists_and_maps_are_part_of_the_path() {
     check_type(
         syn::parse_quote!(Option<Vec<Box<Part>>>),
         quote!(.elements().is_projected_to::<Part, _>()),

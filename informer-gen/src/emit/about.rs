@@ -1,4 +1,4 @@
-//! What each group is about, in one line of our own words: nothing in k8s-openapi says so.
+//! The descriptions of groups, one line each. k8s-openapi has none.
 
 /// By the name of the group's module. A new group gets its line here, in alphabetical order.
 const ABOUT: [(&str, &str); 22] = [

@@ -1,4 +1,5 @@
-//! What the tests of the typed layer need of the generator: a file that pins types, and one that shows every kind to a visitor.
+//! What the tests of the typed layer need of the generator: a file that pins types, and one that shows every
+//! kind to a visitor.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};

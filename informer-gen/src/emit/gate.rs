@@ -1,4 +1,4 @@
-//! In which releases something exists, as the condition that generated code stands under and as words.
+//! The releases in which an item exists, as a `cfg` condition for generated code and as text.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use quote::{format_ident, quote};
 
 use crate::inventory::{NEWEST, OLDEST, Release, Resource};
 
-/// The minor releases of the table in which something exists.
+/// The minor releases of the table in which an item exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gate(BTreeSet<u8>);
 
@@ -20,12 +20,12 @@ impl Gate {
         )
     }
 
-    /// Where the parts exist: what holds them exists there too.
+    /// The union of the releases of an item's parts.
     pub(super) fn union<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         Self(parts.into_iter().flat_map(|part| &part.0).copied().collect())
     }
 
-    /// What `cfg` has to ask, or `None` if it exists in every release of the table.
+    /// The `cfg` condition, or `None` if the item exists in every release of the table.
     pub(super) fn condition(&self) -> Option<TokenStream> {
         if self.0.len() == releases().count() {
             return None;
@@ -37,7 +37,8 @@ impl Gate {
         })
     }
 
-    /// The attribute for something in a module that stands under `module`: empty if it exists where the module does.
+    /// The attribute for an item of a module with the condition `module`: empty if both exist in the same
+    /// releases.
     pub(super) fn within(&self, module: &Self) -> TokenStream {
         if self == module {
             return TokenStream::new();
@@ -45,7 +46,7 @@ impl Gate {
         self.attribute()
     }
 
-    /// The attribute for something that stands by itself.
+    /// The attribute for an item outside such a module.
     pub(super) fn attribute(&self) -> TokenStream {
         self.condition()
             .map(|condition| quote!(#[cfg(#condition)]))

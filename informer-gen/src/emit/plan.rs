@@ -1,4 +1,5 @@
-//! The rows of the table as generated code wants them: groups of versions of kinds, every name decided and unique.
+//! The rows of the table as generated code wants them: groups of versions of kinds, every name decided and
+//! unique.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -159,7 +160,8 @@ pub(super) fn plan(resources: &[Resource]) -> Result<Vec<Group<'_>>, EmitError> 
         .collect()
 }
 
-/// The module of the group and the path of the version's module, from a path that ends in `group::version::Kind`.
+/// The module of the group and the path of the version's module, from a path that ends in
+/// `group::version::Kind`.
 fn modules(resource: &Resource) -> Result<(&str, &str), EmitError> {
     let split = || {
         let (types, kind) = resource.path.rsplit_once("::")?;

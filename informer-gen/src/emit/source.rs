@@ -23,8 +23,8 @@ pub(super) fn print(path: &str, tokens: TokenStream) -> Result<String, EmitError
     Ok(format!("{MARKER}{}", join_short(&prettyplease::unparse(&file))))
 }
 
-/// Joins what fits into one line: prettyplease breaks at 89 columns and gives each body lines of its own. An accessor then
-/// reads as a row of a table, whatever the length of its name.
+/// Joins what fits into one line: prettyplease breaks at 89 columns and gives each body lines of its own. An
+/// accessor then reads as a row of a table, whatever the length of its name.
 fn join_short(text: &str) -> String {
     let mut done: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -38,7 +38,8 @@ fn join_short(text: &str) -> String {
     done.join("\n") + "\n"
 }
 
-/// If the last line closes what a line a little above it opens: the number of that line, and all of it as one line.
+/// If the last line closes what a line a little above it opens: the number of that line, and all of it as one
+/// line.
 fn joinable(lines: &[String]) -> Option<(usize, String)> {
     let (last, before) = lines.split_last()?;
     let close = last.trim_start();

@@ -1,8 +1,8 @@
-//! What the fields of built-in types are called in JSON, where that is not plain camelCase of the Rust name.
+//! The JSON names of fields of built-in types that are not camelCase of the Rust name.
 //!
-//! k8s-openapi calls `podIP` `pod_ip` and `$ref` `ref_path`: from the Rust name alone the JSON name cannot be had. The table,
-//! `inventory/fields.txt`, has every such field of every release. It is written by `cargo xtask codegen` from k8s-openapi's
-//! sources, and CI fails when the two disagree.
+//! k8s-openapi calls `podIP` `pod_ip` and `$ref` `ref_path`: the JSON name does not follow from the Rust
+//! name. The table, `inventory/fields.txt`, has every such field of every release. It is written by
+//! `cargo xtask codegen` from k8s-openapi's sources, and CI fails when the two disagree.
 //!
 //! ```
 //! use informer_gen::inventory::fields::{JsonName, json_name};
@@ -39,7 +39,8 @@ pub struct UnusualField {
     pub field: String,
     /// The name in JSON: `podIP`.
     pub json: String,
-    /// The one type in which it is so, by its path below the root of k8s-openapi; `None` if it is so in every type.
+    /// The one type in which it is so, by its path below the root of k8s-openapi; `None` if it is so in every
+    /// type.
     pub only_in: Option<String>,
 }
 
@@ -52,7 +53,7 @@ pub fn unusual() -> &'static [UnusualField] {
     &UNUSUAL
 }
 
-/// What a field of a Rust name is called in JSON, by the type that has it.
+/// The JSON names of a field with this Rust name, by the type that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonName {
     /// In a type that is not built in, unless it says otherwise.
@@ -75,7 +76,7 @@ impl JsonName {
     }
 }
 
-/// What the field `field`, without `r#`, is called in JSON.
+/// The JSON names of the field `field`, without `r#`.
 pub fn json_name(field: &str) -> JsonName {
     let mut name = JsonName::camel_case(field);
     for row in unusual().iter().filter(|row| row.field == field) {
@@ -142,7 +143,8 @@ pub fn parse(text: &str) -> Result<Vec<UnusualField>, TableError> {
     Ok(rows)
 }
 
-/// Writes the table: the marker line, an explanation, and one aligned row for each of `rows`, which are sorted.
+/// Writes the table: the marker line, an explanation, and one aligned row for each of `rows`, which are
+/// sorted.
 pub fn render(rows: &[UnusualField]) -> String {
     let cells = |row: &UnusualField| {
         let only_in = row.only_in.as_deref().unwrap_or("-");

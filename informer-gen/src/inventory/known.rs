@@ -1,8 +1,9 @@
-//! The numbers a person has confirmed: which releases k8s-openapi has, and how many kinds.
+//! Manually confirmed numbers: the releases of k8s-openapi, and their kinds.
 //!
-//! A new release of k8s-openapi changes them. The scanner then stops and says which numbers it found; they are written here by
-//! hand, after a look at the kinds that came and went, so that a change in how k8s-openapi writes its files cannot silently
-//! drop any. Everything else follows: the table, the generated code, its conditions and its tests.
+//! A new release of k8s-openapi changes them. The scanner then stops and reports the numbers it found. They
+//! are corrected here by hand, after a check of the added and removed kinds, so that a change in the format
+//! of k8s-openapi's files cannot silently drop any. Everything else follows: the table, the generated code,
+//! its conditions and its tests.
 
 use super::Release;
 

@@ -1,8 +1,8 @@
 //! Finds the kinds in k8s-openapi's sources, and compares them with the table.
 //!
-//! A file that has both `impl crate::Resource for X` and `impl crate::ListableResource for X` declares a kind; the
-//! constants of the first give its names, the folder its path. What is found is counted against known numbers, so that
-//! a change in how k8s-openapi writes its files cannot silently drop kinds.
+//! A file that has both `impl crate::Resource for X` and `impl crate::ListableResource for X` declares a
+//! kind; the constants of the first give its names, the folder its path. What is found is counted against
+//! known numbers, so that a change in how k8s-openapi writes its files cannot silently drop kinds.
 
 mod declaration;
 mod freshness;
@@ -20,7 +20,7 @@ use super::{NEWEST, OLDEST, Release, Resource, Watchable};
 /// Kinds the server lists but does not watch; nothing in k8s-openapi's sources says so. Group, version, kind.
 const LIST_ONLY: [(&str, &str, &str); 1] = [("", "v1", "ComponentStatus")];
 
-/// Why the sources of k8s-openapi could not be turned into the table.
+/// Error of [`scan`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScanError {
@@ -29,18 +29,18 @@ pub enum ScanError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file is not Rust as the parser knows it.
+    /// A file is not valid Rust.
     #[error("cannot parse {}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// What the parser said.
+        /// The message of the parser.
         source: syn::Error,
     },
-    /// A file declares a kind in a shape the scanner does not know.
+    /// A file declares a kind in an unknown form.
     #[error("{}: {problem}", path.display())]
     Declaration {
         /// The file.
@@ -64,7 +64,7 @@ pub enum ScanError {
     },
     /// Numbers of kinds are not the known ones.
     #[error(
-        "{}; look at what came and went, then correct the numbers in informer-gen/src/inventory/known.rs",
+        "{}; check the added and removed kinds, then correct the numbers in informer-gen/src/inventory/known.rs",
         wrong.join(", ")
     )]
     Counts {
@@ -83,10 +83,11 @@ pub enum ScanError {
     },
 }
 
-/// Scans the sources of k8s-openapi (the folder with its `Cargo.toml`) and returns the rows of the table, sorted.
+/// Scans the sources of k8s-openapi (the folder with its `Cargo.toml`) and returns the rows of the table,
+/// sorted.
 ///
 /// # Errors
-/// Anything that is not as expected is an error that names the file or the number: see [`ScanError`].
+/// If the sources differ from what is expected; the error names the file or the number: see [`ScanError`].
 pub fn scan(k8s_openapi: &Path) -> Result<Vec<Resource>, ScanError> {
     let src = k8s_openapi.join("src");
     check_releases(&src)?;
@@ -217,7 +218,8 @@ fn merge(releases: Vec<(Release, Vec<Declaration>)>, newest: Release) -> Result<
         .collect())
 }
 
-/// Why `next`, found in `release`, does not continue the row that `known` began and that was last seen in `last`.
+/// Why `next`, found in `release`, does not continue the row that `known` began and that was last seen in
+/// `last`.
 fn conflict(known: &Declaration, next: &Declaration, last: Release, release: Release) -> Option<String> {
     if last == release {
         Some(format!(

@@ -1,4 +1,5 @@
-//! The table's text form: one row per kind, columns aligned with blanks, `-` for an empty group or an open end.
+//! The table's text form: one row per kind, columns aligned with blanks, `-` for an empty group or an open
+//! end.
 
 use std::fmt;
 
@@ -17,21 +18,21 @@ const COLUMNS: [&str; 9] = [
     "group", "version", "kind", "plural", "scope", "since", "until", "verbs", "path",
 ];
 
-/// A row of the table that cannot be understood.
+/// Error of a row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the table: {problem}")]
 pub struct TableError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
 /// Reads the table.
 ///
 /// # Errors
-/// A row with the wrong number of columns, an unknown scope, verb or release, or rows that are not in order (which
-/// includes a kind listed twice).
+/// A row with the wrong number of columns, an unknown scope, verb or release, or rows that are not in order
+/// (which includes a kind listed twice).
 pub fn parse(text: &str) -> Result<Vec<Resource>, TableError> {
     let mut resources: Vec<Resource> = Vec::new();
     for (index, line) in text.lines().enumerate() {

@@ -1,7 +1,7 @@
-//! `--check --cluster`: whether a cluster still has what the code was generated from.
+//! `--check --cluster`: compares a cluster with the record of the generated code.
 //!
-//! It looks at fields, not at files: other words in a description are no reason to fail, and the code may have been generated
-//! from files that the cluster has never seen.
+//! It compares fields instead of files: a changed description is no reason to fail, and the code may have
+//! been generated from files that were never applied to the cluster.
 
 use informer_gen::crd::Record;
 
@@ -9,7 +9,7 @@ use super::{record_path, select};
 use crate::args::Crd;
 use crate::{Console, Error};
 
-/// Prints what the cluster has otherwise; an error if there is anything.
+/// Prints the differences; fails if there are any.
 pub(super) fn check(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Error> {
     let mut before = recorded(arguments)?;
     keep(&mut before, arguments)?;
@@ -23,7 +23,7 @@ pub(super) fn check(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Er
     if drift.is_empty() {
         writeln!(
             console.output,
-            "the cluster has what the code was generated from: {}",
+            "the cluster matches the generated code: {}",
             names.join(", ")
         )?;
         return Ok(());
@@ -33,8 +33,8 @@ pub(super) fn check(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Er
     }
     Err(Error::Differs {
         what: match drift.len() {
-            1 => "the cluster differs from what the code was generated from".to_owned(),
-            count => format!("the cluster differs from what the code was generated from in {count} places"),
+            1 => "the cluster differs from the generated code in 1 place".to_owned(),
+            count => format!("the cluster differs from the generated code in {count} places"),
         },
         command: "the same command without --check".to_owned(),
     })
@@ -49,7 +49,8 @@ fn recorded(arguments: &Crd) -> Result<Record, Error> {
     Record::parse(&text).map_err(|problem| Error::Record { path, problem })
 }
 
-/// Leaves in the record what was asked for. A version in a name makes no difference: the record has those that code was wanted for.
+/// Removes definitions that were not selected from the record. A version in a name makes no difference,
+/// because the record contains only generated versions.
 fn keep(record: &mut Record, arguments: &Crd) -> Result<(), Error> {
     let origin = record_path(arguments).display().to_string();
     let known: Vec<String> = record

@@ -1,4 +1,4 @@
-//! Keeps what the names and groups on the command line ask for.
+//! Selects definitions by the names and groups on the command line.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::args::Crd;
 pub(super) struct Name<'a> {
     /// `foos.example.com`.
     pub(super) definition: &'a str,
-    /// The only version that is wanted, or one of them.
+    /// A selected version.
     version: Option<&'a str>,
 }
 
@@ -30,7 +30,8 @@ pub(super) fn names(arguments: &Crd) -> Vec<Name<'_>> {
     names.collect()
 }
 
-/// Leaves in `reading` what was asked for; an error if something was asked for that is not there, or if nothing is.
+/// Removes definitions that were not selected from `reading`; fails if a selected one is missing, or if none
+/// is left.
 pub(super) fn select(reading: &mut Reading, arguments: &Crd, origin: &str) -> Result<(), Error> {
     let origin = origin.to_owned();
     let wanted = names(arguments);
@@ -78,7 +79,7 @@ pub(super) fn select(reading: &mut Reading, arguments: &Crd, origin: &str) -> Re
     }
 }
 
-/// Leaves of a definition the versions that were named. All of them, if it was named without one or not at all.
+/// Removes versions of a definition that were not selected. Without a selected version, all are kept.
 fn keep_versions(found: &mut Found, wanted: &[Name<'_>]) -> Result<(), Error> {
     let name = found.definition.name();
     let of_this = wanted.iter().filter(|wanted| wanted.definition == name);

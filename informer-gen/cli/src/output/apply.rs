@@ -1,4 +1,4 @@
-//! Does what a plan says: every file is first written beside its place, and moved there when all are.
+//! Applies a plan: writes every file to a temporary path, then moves all of them.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use tempfile::NamedTempFile;
 use super::{ChangeKind, OutputError, Plan};
 
 impl Plan {
-    /// Writes, replaces and removes. An error leaves everything as it was, unless the file system fails between two moves, which
-    /// is then said.
+    /// Writes, replaces and removes files. After an error nothing has changed, unless the file system failed
+    /// between two moves; the error says so.
     pub(crate) fn apply(&self) -> Result<(), OutputError> {
         let mut folders = NewFolders(Vec::new());
         let mut staged = Vec::new();
@@ -58,7 +58,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Removes the folders, up to the root, that hold nothing any more. One that cannot be removed does no harm.
+    /// Removes empty folders up to the root. A folder that cannot be removed is ignored.
     fn remove_empty_above(&self, path: &Path) {
         let folders = path.ancestors().skip(1);
         for folder in folders.take_while(|&folder| folder != self.root && folder.starts_with(&self.root)) {
@@ -69,14 +69,14 @@ impl Plan {
     }
 }
 
-/// A file with this text beside its place. It is deleted when it is dropped before it was moved.
+/// A temporary file with this text beside its path, deleted on drop unless it was moved.
 fn stage(folder: &Path, text: &str) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".informer-gen-");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // As any other program creates a file: what the user's mask leaves of it.
+        // The usual permissions, limited by the user's umask.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(folder)?;
@@ -85,13 +85,13 @@ fn stage(folder: &Path, text: &str) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// The folders that were made, which are removed again unless they are kept.
+/// The created folders, removed on drop unless they are kept.
 struct NewFolders(Vec<PathBuf>);
 
 impl NewFolders {
-    /// Makes a folder and those above it.
+    /// Creates a folder and its parents.
     fn make(&mut self, folder: &Path) -> io::Result<()> {
-        // The parent of a relative path of one part is the empty path, which is here.
+        // The parent of a relative path of one part is the empty path: the current folder.
         if folder.as_os_str().is_empty() || folder.is_dir() {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl NewFolders {
 impl Drop for NewFolders {
     fn drop(&mut self) {
         for folder in self.0.iter().rev() {
-            // Something else that has come there meanwhile is not ours to delete.
+            // Files that others created meanwhile are kept.
             let _not_empty = std::fs::remove_dir(folder);
         }
     }

@@ -1,4 +1,4 @@
-//! Finds the files that this program has written before.
+//! Finds the files that this program wrote before.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -8,14 +8,14 @@ use informer_gen::crd::{RECORD, is_marked};
 
 use super::OutputError;
 
-/// A kind's file is in the folder of its version, in the folder of its group: nothing of ours is ever deeper.
+/// A kind's file is in the folder of its version, in the folder of its group. No generated file is deeper.
 const DEPTH: usize = 3;
 
-/// No marker ends further from the beginning of a file.
+/// The marker is within this many bytes.
 const MARKER_BYTES: u64 = 256;
 
-/// The paths of all files with the marker below `root`, which need not exist. Other generated trees below it are left out, and so
-/// is what is behind links.
+/// The paths of all files with the marker below `root`, which may be missing. Other generated trees below it
+/// and links are skipped.
 pub(super) fn marked(root: &Path) -> Result<Vec<PathBuf>, OutputError> {
     let mut files = Vec::new();
     let mut folders = vec![(root.to_owned(), 1)];
@@ -41,7 +41,7 @@ pub(super) fn marked(root: &Path) -> Result<Vec<PathBuf>, OutputError> {
     Ok(files)
 }
 
-/// Whether a file begins with the marker. One that cannot be read is not ours.
+/// Whether a file begins with the marker. An unreadable file counts as not generated.
 fn is_marked_file(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut line = Vec::new();

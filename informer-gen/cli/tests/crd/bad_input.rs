@@ -29,7 +29,7 @@ fn a_manifest_of_another_kind_is_no_definition() {
         ARGUMENTS,
         &[
             "no CustomResourceDefinition in crd.yaml",
-            "only an object of another kind",
+            "only one object of another kind",
         ],
     );
     check(&[("crd.yaml", "# nothing\n")], ARGUMENTS, &["which is empty"]);
@@ -62,12 +62,12 @@ fn a_mistake_in_yaml_or_json_is_told_with_its_line_and_column() {
     check(
         &[("crd.yaml", &second)],
         ARGUMENTS,
-        &[&format!("crd.yaml:{line}:3: not sound YAML")],
+        &[&format!("crd.yaml:{line}:3: invalid YAML")],
     );
     check(
         &[("crd.json", "{\n  \"a\": ]\n}")],
         "-f crd.json --out generated",
-        &["crd.json:2:8: not sound JSON"],
+        &["crd.json:2:8: invalid JSON"],
     );
 }
 
@@ -79,7 +79,7 @@ fn a_definition_of_the_wrong_form_is_told_with_its_line() {
         ARGUMENTS,
         &[
             "crd.yaml:7:",
-            "foos.example.com is not a sound CustomResourceDefinition",
+            "foos.example.com is not a valid CustomResourceDefinition",
             "Everywhere",
         ],
     );
@@ -89,7 +89,7 @@ fn a_definition_of_the_wrong_form_is_told_with_its_line() {
     check(
         &[("crd.yaml", &text)],
         ARGUMENTS,
-        &["the group `../../etc`", "small letters"],
+        &["invalid group `../../etc`", "lower-case letters"],
     );
 }
 
@@ -100,7 +100,7 @@ fn an_old_version_of_the_api_is_refused_with_what_to_do() {
         &[("crd.yaml", &text)],
         ARGUMENTS,
         &[
-            "crd.yaml:1: foos.example.com is in apiextensions.k8s.io/v1beta1",
+            "crd.yaml:1: foos.example.com uses apiextensions.k8s.io/v1beta1",
             "kubectl get crd foos.example.com -o yaml",
         ],
     );
@@ -155,7 +155,7 @@ fn a_kind_that_cannot_be_a_type_is_refused() {
         ARGUMENTS,
         &[
             "the kind `Self` of selves.example.com",
-            "leave the definition out",
+            "select the other definitions",
         ],
     );
 }
@@ -170,7 +170,7 @@ fn names_that_clash_are_refused_with_both_owners() {
         &[("crd.yaml", &accessors)],
         ARGUMENTS,
         &[
-            "an accessor would be called `foo_bars` twice",
+            "an accessor would have the name `foo_bars` twice",
             "example.com/v1 FooBar",
             "example.com/v1 Other",
             "two folders",
@@ -181,7 +181,7 @@ fn names_that_clash_are_refused_with_both_owners() {
         &[("crd.yaml", &groups)],
         ARGUMENTS,
         &[
-            "the module of a group would be called `example_com` twice",
+            "the module of a group would have the name `example_com` twice",
             "the group example-com",
             "the group example.com",
         ],
@@ -196,7 +196,7 @@ fn a_definition_that_is_there_twice_must_be_the_same() {
     check(
         &[("crds/a.yaml", &foo()), ("crds/b.yaml", &other)],
         "-f crds --out generated",
-        &["foos.example.com is defined twice and differently: at crds/a.yaml:1 and at crds/b.yaml:1"],
+        &["foos.example.com is defined twice with differences, at crds/a.yaml:1 and at crds/b.yaml:1"],
     );
     let folder = Folder::with(&[("crds/a.yaml", &foo()), ("crds/b.yaml", &foo())]);
     folder
@@ -211,12 +211,12 @@ fn names_and_groups_that_are_not_there_are_refused_with_what_is() {
     check(
         &files,
         "-f crd.yaml --out generated bars.example.com",
-        &["no definition `bars.example.com` in crd.yaml: there is foos.example.com"],
+        &["no definition `bars.example.com` in crd.yaml: found foos.example.com"],
     );
     check(
         &files,
         "-f crd.yaml --out generated --group example.org",
-        &["no definition of the group `example.org` in crd.yaml: there is example.com"],
+        &["no definition of the group `example.org` in crd.yaml: found example.com"],
     );
 }
 
@@ -281,12 +281,12 @@ fn a_file_of_somebody_else_is_never_overwritten() {
     check(
         &files,
         ARGUMENTS,
-        &["not overwritten: generated/example_com.rs", "move or delete"],
+        &["did not write: generated/example_com.rs", "move or delete"],
     );
     check(
         &files,
         "-f crd.yaml --out generated --dry-run",
-        &["not overwritten: generated/example_com.rs"],
+        &["did not write: generated/example_com.rs"],
     );
 }
 
@@ -296,7 +296,7 @@ fn a_crate_needs_a_name_that_cargo_takes() {
         check(
             &[("crd.yaml", &foo())],
             &format!("-f crd.yaml --crate {name}"),
-            &[&format!("`{name}` cannot be the name of a crate")],
+            &[&format!("invalid name of a crate: `{name}`")],
         );
     }
 }
@@ -307,7 +307,7 @@ fn a_crate_is_not_called_like_one_it_depends_on() {
         check(
             &[("crd.yaml", &foo())],
             &format!("-f crd.yaml --crate {name}"),
-            &[&format!("`{name}` cannot be the name of the crate"), "depends on"],
+            &[&format!("the crate cannot be called `{name}`"), "depends on"],
         );
     }
 }
@@ -324,7 +324,7 @@ fn a_module_of_types_must_mean_the_same_everywhere() {
             path => check(
                 &[("crd.yaml", &foo())],
                 &arguments,
-                &[&format!("`{path}` cannot be the module")],
+                &[&format!("invalid module of types: `{path}`")],
             ),
         }
     }

@@ -75,7 +75,7 @@ fn json_lists_and_other_manifests_are_read_from_the_standard_input() {
                            "schema": { "openAPIV3Schema": { "type": "object" } } }] } } ] }"#;
     folder
         .run_with_input("-f - --out generated", list)
-        .says(&["(1 type)", "passed over 1 of other kinds"]);
+        .says(&["(1 type)", "skipped 1 of other kinds"]);
     let text = folder.read("generated/example_com/v1.rs");
     assert!(!text.contains("NamespaceLister"), "{text}");
 }
@@ -104,7 +104,7 @@ fn a_name_may_ask_for_one_version() {
         .says(&["example.com/v1 Foo", "example.com/v2 Foo"]);
     folder
         .run("-f crd.yaml --out generated foos.example.com/v2")
-        .says(&["example.com/v2 Foo", "removed 2 left over"]);
+        .says(&["example.com/v2 Foo", "removed 2 stale"]);
     assert!(
         folder
             .read("generated/crds.txt")
@@ -114,7 +114,7 @@ fn a_name_may_ask_for_one_version() {
         .run("-f crd.yaml --out generated foos.example.com/v3")
         .fails(
             1,
-            &["foos.example.com has no served version `v3`: there is v1, v2"],
+            &["foos.example.com has no served version `v3`: found v1, v2"],
             &[],
         );
 
@@ -163,7 +163,7 @@ fn what_is_left_over_is_removed_and_nothing_else() {
     folder.write("src/generated/old_example/notes.md", "mine\n");
     folder.write("src/generated/mine.rs", "// mine\n");
     folder.write("crd.yaml", &foo());
-    folder.run(ARGUMENTS).says(&["removed 3 left over"]);
+    folder.run(ARGUMENTS).says(&["removed 3 stale"]);
     assert!(!exists(&folder.path("src/generated/old_example.rs")));
     assert!(!exists(&folder.path("src/generated/old_example/v1")));
     assert_eq!(folder.read("src/generated/old_example/notes.md"), "mine\n");
@@ -187,7 +187,7 @@ fn a_check_names_every_file_that_is_missing_changed_or_left_over() {
     let folder = folder();
     folder.run(&format!("{ARGUMENTS} --check")).fails(
         1,
-        &["5 files not as they would be generated", "without --check"],
+        &["5 files out of date", "without --check"],
         &["missing: src/generated/mod.rs"],
     );
     assert_eq!(folder.files().len(), 1, "a check writes nothing");
@@ -201,11 +201,11 @@ fn a_check_names_every_file_that_is_missing_changed_or_left_over() {
     std::fs::remove_file(folder.path("src/generated/example_com.rs")).unwrap();
     folder.run(&format!("{ARGUMENTS} --check")).fails(
         1,
-        &["3 files not as they would be generated"],
+        &["3 files out of date"],
         &[
             "missing: src/generated/example_com.rs\n",
             "differs: src/generated/mod.rs:10 is `mod example_com;`, not `pub mod example_com;`\n",
-            "left over: src/generated/old.rs\n",
+            "stale: src/generated/old.rs\n",
         ],
     );
 }
@@ -217,7 +217,7 @@ fn a_check_tells_which_fields_have_changed() {
     folder.write("crd.yaml", &foo().replace("int32", "int64"));
     folder.run(&format!("{ARGUMENTS} --check")).fails(
         1,
-        &["not as they would be generated"],
+        &["out of date"],
         &[
             "foos.example.com v1: `spec.size` is ",
             "differs: src/generated/example_com/v1/foo.rs:",
@@ -242,7 +242,7 @@ fn a_crate_is_written_and_its_manifest_can_be_taken_over() {
     folder.write("example-client/Cargo.toml", "[package]\nname = \"mine\"\n");
     folder
         .run("-f crd.yaml --crate example-client")
-        .says(&["left alone, as it is yours now: example-client/Cargo.toml"]);
+        .says(&["kept, because you maintain it: example-client/Cargo.toml"]);
     assert!(folder.read("example-client/Cargo.toml").contains("mine"));
     folder
         .run("-f crd.yaml --crate example-client --check")

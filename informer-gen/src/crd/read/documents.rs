@@ -1,4 +1,4 @@
-//! The documents of a text, parsed, each with the line it begins on.
+//! Splits a text into documents and parses each, with the line on which it begins.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use serde_saphyr::{Options, UserMessageFormatter};
 use super::{MAX_DOCUMENTS, ReadError};
 use crate::crd::definition::Definition;
 
-/// How deep YAML may be nested. The parser takes some 16 KiB of the stack for each level, and a thread may have no more than
-/// 2 MiB; the deepest definition of a large project known to us, one that holds a whole pod, has 38.
+/// The most levels of nesting in YAML. The parser uses about 16 KiB of the stack for each level, and a thread
+/// may have only 2 MiB. The deepest known definition of a large project, which contains a whole pod, has 38.
 const MAX_DEPTH: usize = 64;
 
 /// One document.
@@ -17,7 +17,7 @@ pub(super) struct Document<'a> {
     pub(super) value: Value,
     language: Language,
     text: &'a str,
-    /// How many lines are before its text.
+    /// The number of lines before its text.
     lines_before: usize,
 }
 
@@ -27,11 +27,11 @@ enum Language {
     Yaml,
 }
 
-/// A line and a column, if they are known, and what is wrong there.
+/// A line and a column, if they are known, and the error there.
 pub(super) type Mistake = (Option<(usize, usize)>, String);
 
 impl Document<'_> {
-    /// The line of the first character that says something, counted from 1.
+    /// The line of the first content, counted from 1.
     pub(super) fn line(&self) -> usize {
         let is_silent = |line: &&str| {
             let line = line.trim();
@@ -40,7 +40,7 @@ impl Document<'_> {
         self.lines_before + self.text.lines().take_while(is_silent).count() + 1
     }
 
-    /// The definition that this document is.
+    /// Decodes the document as a definition.
     pub(super) fn definition(&self) -> Result<Definition, Mistake> {
         match self.language {
             Language::Json => serde_json::from_str(self.text).map_err(|error| self.json_mistake(&error)),
@@ -64,7 +64,7 @@ pub(super) fn documents<'a>(origin: &str, text: &'a str) -> Result<Vec<Document<
     let is_json = text.trim_start().starts_with('{');
     let documents = match is_json.then(|| json(text)) {
         Some(Ok(documents)) => documents,
-        // Braces begin a mapping of YAML, too.
+        // A brace may also begin a YAML mapping.
         Some(Err(error)) => {
             yaml(origin, text).map_err(|_| syntax(origin, "JSON", json_mistake(&error, 0)))?
         }
@@ -93,7 +93,7 @@ fn json(text: &str) -> Result<Vec<Document<'_>>, serde_json::Error> {
         });
         start = end;
         lines_before += newlines(text);
-        // One more than allowed is enough to know that there are too many.
+        // One more than allowed is enough to detect too many.
         if documents.len() > MAX_DOCUMENTS {
             break;
         }
@@ -126,13 +126,15 @@ fn yaml<'a>(origin: &str, text: &'a str) -> Result<Vec<Document<'a>>, ReadError>
     Ok(documents)
 }
 
-/// Where each document is. A line that begins with `---` or `...` is a border wherever it stands, by YAML's own rule.
+/// The position of each document. By YAML's rules, a line that begins with `---` or `...` always separates
+/// documents.
 ///
-/// Documents are parsed one by one, so that a mistake in one can be told with its line and the rest need not be read again.
+/// Documents are parsed one by one, so that an error has its line and the other documents are not parsed
+/// again.
 fn split(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let (mut start, mut position) = (0, 0);
-    // Directives stand before the line that begins their document.
+    // Directives precede the line that begins their document.
     let mut has_content = false;
     for line in text.split_inclusive('\n') {
         let begins = is_border(line, "---");
@@ -165,7 +167,7 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|&byte| byte == b'\n').count()
 }
 
-/// The bounds of one document: those on its size follow from the size of the text, which its reader limits.
+/// The limits of one document. Its size is limited by that of the text, which the caller limits.
 fn options() -> Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -207,7 +209,7 @@ fn yaml_mistake(error: &serde_saphyr::Error, lines_before: usize) -> Mistake {
     (at, without_place(&text, " at line "))
 }
 
-/// The parser's words without the place, which would be that in the document, not in the text.
+/// The parser's message without the place, which would be relative to the document instead of the text.
 fn without_place(message: &str, before_place: &str) -> String {
     let end = message.rfind(before_place).unwrap_or(message.len());
     message.get(..end).unwrap_or(message).to_owned()

@@ -1,4 +1,4 @@
-//! What differs between two records, said field by field.
+//! The differences between two records, field by field.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,14 +6,14 @@ use std::fmt;
 use super::{Record, RecordedDefinition, RecordedVersion, presence_name, scope_name};
 use crate::crd::shape::{Presence, Shape, ShapeField};
 
-/// One thing that is no longer as it was when the code was generated.
+/// One change since the code was generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {
     /// The definition: `foos.example.com`.
     pub definition: String,
-    /// The version, if it is about one.
+    /// The version, if the change is in one.
     pub version: Option<String>,
-    /// What has changed.
+    /// The change.
     pub change: String,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Drift {
 }
 
 impl Record {
-    /// What has changed from this record to `now`, in the order of definitions, versions and fields.
+    /// The changes from this record to `now`, in the order of definitions, versions and fields.
     #[must_use]
     pub fn drift(&self, now: &Self) -> Vec<Drift> {
         let by_name = |record: &Self| -> BTreeMap<String, RecordedDefinition> {
@@ -48,8 +48,8 @@ impl Record {
             };
             match (before.get(name), now.get(name)) {
                 (Some(before), Some(now)) => of_definition(before, now, &mut add),
-                (Some(_), None) => add(None, "the definition is gone".to_owned()),
-                _ => add(None, "there is no code for this definition".to_owned()),
+                (Some(_), None) => add(None, "the definition was removed".to_owned()),
+                _ => add(None, "the definition is not generated".to_owned()),
             }
         }
         drift
@@ -84,7 +84,7 @@ fn of_definition(
             (Some(before), Some(now)) => of_shape(&before, &now, &mut |change| add(Some(name), change)),
             (Some(_), None) => add(Some(name), "no longer served".to_owned()),
             _ if before.left_out.contains(name) => {}
-            _ => add(Some(name), "served, and there is no code for it".to_owned()),
+            _ => add(Some(name), "served, but not generated".to_owned()),
         }
     }
 }
@@ -98,7 +98,7 @@ fn of_shape(before: &Shape, now: &Shape, add: &mut impl FnMut(String)) {
             .collect()
     };
     let (before, now) = (by_path(before), by_path(now));
-    // Where a whole object has come or gone, its fields are not news.
+    // If a whole object was added or removed, its fields are not reported.
     let is_in = |path: &str| (before.contains_key(path), now.contains_key(path));
     let is_told =
         |path: &str| is_in(path) != (true, true) && above(path).any(|above| is_in(above) == is_in(path));
@@ -129,7 +129,7 @@ fn of_shape(before: &Shape, now: &Shape, add: &mut impl FnMut(String)) {
     }
 }
 
-/// The paths of everything that a path is part of: `spec` and `spec.b` of `spec.b[]`.
+/// The paths of all parents of a field: `spec` and `spec.b` for `spec.b[]`.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices(['.', '[', '{'])
         .filter_map(|(place, _)| path.get(..place))

@@ -3,14 +3,14 @@
 use super::plan::Group;
 use super::{MARKER, TreeError};
 
-/// The crates that a generated one is built on: cargo lets no crate depend on its own name.
+/// The dependencies of a generated crate. Cargo does not allow a crate to depend on its own name.
 const DEPENDENCIES: [&str; 5] = ["informers", "k8s_openapi", "kube", "serde", "serde_json"];
 
 /// Whether a generated crate can have this name.
 ///
 /// # Errors
-/// If cargo does not take it, or a crate of that name is one of those that the generated one needs. Names of more than 64
-/// characters are refused by registries.
+/// If cargo rejects the name, or a dependency of the generated crate has it. Registries reject names of more
+/// than 64 characters.
 pub fn check_crate_name(name: &str) -> Result<(), TreeError> {
     let is_letter =
         |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-' || char == '_';
@@ -28,8 +28,8 @@ pub fn check_crate_name(name: &str) -> Result<(), TreeError> {
     }
 }
 
-/// The text of `Cargo.toml`. What it asks of our own crates is what their API is compatible with, so that it changes only when
-/// that does.
+/// The text of `Cargo.toml`. It requires the compatible versions of our own crates, so that it changes only
+/// with breaking releases.
 pub(super) fn manifest(name: &str, groups: &[Group<'_>]) -> Result<String, TreeError> {
     check_crate_name(name)?;
     let names: Vec<&str> = groups.iter().map(|group| group.name).collect();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_has_a_name_that_cargo_takes() {
+    fn a_name_that_cargo_rejects_is_an_error() {
         for good in ["example", "example-client", "a_b2", "kube-client"] {
             check(good, "good");
         }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_is_not_called_like_one_it_depends_on() {
+    fn the_name_of_a_dependency_is_an_error() {
         for name in [
             "informers",
             "k8s-openapi",

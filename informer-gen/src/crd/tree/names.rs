@@ -24,14 +24,14 @@ pub(super) fn kind_module(kind: &str, type_name: &str) -> String {
         .map(str::to_ascii_lowercase)
         .collect();
     let name = usable(words.join("_"));
-    // A type and a module beside each other cannot have one name; this is only so for kinds without a capital.
+    // A type and a module cannot have the same name. This happens only for kinds without a capital letter.
     match name == type_name {
         true => format!("{name}_"),
         false => name,
     }
 }
 
-/// The accessor of a kind: the words of the kind with the ending of the plural, or else the plural as it is.
+/// The accessor of a kind: the words of the kind with the ending of the plural, or the plural unchanged.
 pub(super) fn accessor(kind: &str, plural: &str) -> String {
     usable(names::accessor(kind, plural).unwrap_or_else(|| snake(plural)))
 }
@@ -45,7 +45,7 @@ fn snake(name: &str) -> String {
     name.replace(['.', '-'], "_").to_ascii_lowercase()
 }
 
-/// The name, or one that is no keyword.
+/// The name, changed if it is a keyword.
 fn usable(name: String) -> String {
     match syn::parse_str::<syn::Ident>(&name) {
         Ok(_) => name,
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_accessor_is_the_plural_where_its_words_are_not_those_of_the_kind() {
+    fn an_accessor_is_the_plural_if_its_words_are_not_those_of_the_kind() {
         check(&accessor("GRPCRoute", "grpcroutes"), "grpc_routes");
         check(&accessor("Foot", "feet"), "feet");
         check(&accessor("Foo", "big-foos"), "big_foos");

@@ -1,4 +1,4 @@
-//! Definitions as generated code wants them: groups of versions of kinds, every name decided and unique.
+//! The plan of a tree: groups, versions and kinds, with unique names for all.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -32,7 +32,7 @@ pub(super) struct Version<'a> {
 /// One kind in one version.
 pub(super) struct Kind<'a> {
     pub(super) definition: &'a Definition,
-    /// The name of its type, of which those of the aliases are made.
+    /// The name of its type, and the prefix of its aliases.
     pub(super) type_name: String,
     /// The module of its types.
     pub(super) module: String,
@@ -41,7 +41,7 @@ pub(super) struct Kind<'a> {
     pub(super) types: KindTypes,
 }
 
-/// Where the types of a kind are.
+/// The origin of a kind's types.
 pub(super) enum KindTypes {
     Generated {
         text: String,
@@ -61,7 +61,7 @@ impl Kind<'_> {
         format!("{}{ending}", self.type_name)
     }
 
-    /// What the type is called where the aliases are.
+    /// The name of the type in the module of the aliases.
     pub(super) fn path(&self) -> &str {
         match &self.types {
             KindTypes::Generated { .. } => &self.type_name,
@@ -69,7 +69,7 @@ impl Kind<'_> {
         }
     }
 
-    /// Everything that is declared beside the kinds of the same version.
+    /// All names that are declared in the module of the version.
     fn names(&self) -> Vec<String> {
         let mut names = vec![self.alias("Informer"), self.alias("Lister")];
         if self.is_namespaced() {
@@ -82,7 +82,7 @@ impl Kind<'_> {
     }
 }
 
-/// Decides every name, and makes the types.
+/// Decides all names and generates the types.
 pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a>>, TreeError> {
     let mut groups: BTreeMap<&str, BTreeMap<&str, Vec<Kind<'a>>>> = BTreeMap::new();
     for one in found {
@@ -118,7 +118,7 @@ pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a
     Ok(groups)
 }
 
-/// A type that is there already is of one version: with it, the accessor of another version would watch the wrong one.
+/// An existing type belongs to one version. With another version's accessor it would watch the wrong one.
 fn check_existing(groups: &[Group<'_>]) -> Result<(), TreeError> {
     let mut owners: HashMap<&str, String> = HashMap::new();
     for version in groups.iter().flat_map(|group| &group.versions) {
@@ -216,7 +216,7 @@ fn generated(found: &Found, version: &definition::Version) -> Result<KindTypes, 
     })
 }
 
-/// The path of a type that is there already.
+/// The path of an existing type.
 fn existing(
     path: &str,
     definition: &Definition,
@@ -235,7 +235,7 @@ fn existing(
     }
 }
 
-/// Whether a text is the path of a module and nothing more, and means the same everywhere.
+/// Whether a text is the path of a module, and means the same in every module.
 fn is_module(path: &str) -> bool {
     let is_name = |name: &str| syn::parse_str::<syn::Ident>(name).is_ok_and(|ident| ident == name);
     let inside = match path.strip_prefix("crate") {
@@ -250,7 +250,7 @@ fn is_module(path: &str) -> bool {
         .all(is_name)
 }
 
-/// Who has which name in one place.
+/// The names of one namespace and their owners.
 struct Owners {
     what: &'static str,
     owners: HashMap<String, String>,
@@ -265,7 +265,7 @@ impl Owners {
     }
 
     fn claim(&mut self, name: &str, owner: &str) -> Result<(), TreeError> {
-        // File systems without a difference between capitals and small letters hold modules only, which have no capitals.
+        // On case-insensitive file systems only modules matter, and those are lower case.
         match self.owners.insert(name.to_owned(), owner.to_owned()) {
             None => Ok(()),
             Some(other) => Err(TreeError::Clash {

@@ -1,6 +1,6 @@
-//! The text of the files of a tree, but for the types: aliases and one-line accessors.
+//! The text of the files of a tree, except the types: aliases and one-line accessors.
 //!
-//! They are written as text, not as tokens, so that they have rustfmt's form whatever the length of a name.
+//! They are written as text instead of tokens, so that they have rustfmt's layout for names of any length.
 
 use super::plan::{Group, Kind, KindTypes, Version};
 use super::{MARKER, Root, TreeError};
@@ -8,7 +8,8 @@ use super::{MARKER, Root, TreeError};
 /// rustfmt's default width.
 const WIDTH: usize = 100;
 
-/// What allows what a generated tree cannot help. The reasons are short so that each attribute is one line in any style.
+/// The lints that a generated tree cannot avoid. The reasons are short, so that each attribute is one line in
+/// any style.
 const ALLOWED: &str = "\
 #[allow(dead_code, unused_imports, reason = \"a program uses a part of it\")]
 #[allow(missing_docs, reason = \"a schema need not describe its fields\")]
@@ -16,8 +17,8 @@ const ALLOWED: &str = "\
 #[allow(clippy::all, clippy::pedantic, reason = \"it is generated\")]
 ";
 
-/// The first line of a generated file. It names neither a version of this program nor a path of a machine, so that a file is the
-/// same whoever generates it.
+/// The first line of a generated file. It names neither a version of this program nor a local path, so that
+/// the file is the same on every machine.
 fn marker(comment: &str, of: &str) -> String {
     format!(
         "{comment} {MARKER}{of}; do not edit. To write it anew: informer-gen crd -f <CRDs> --out <folder>\n"
@@ -29,7 +30,8 @@ pub(super) fn record_marker() -> String {
     marker("#", "")
 }
 
-/// `mod.rs` or `lib.rs`: the groups and the prelude. A `mod.rs` has no inner attributes, so that `include!` can take it.
+/// `mod.rs` or `lib.rs`: the groups and the prelude. A `mod.rs` has no inner attributes, so that `include!`
+/// works.
 pub(super) fn root(groups: &[Group<'_>], root: &Root) -> String {
     let mut text = marker("//", "");
     let names: Vec<String> = groups.iter().map(|group| format!("`{}`", group.name)).collect();
@@ -125,7 +127,7 @@ pub trait {extension} {{
 }
 
 impl Version<'_> {
-    /// What it is and has, for documentation.
+    /// Its name and its kinds, for documentation.
     fn title(&self) -> String {
         let kinds: Vec<String> = self
             .kinds
@@ -264,14 +266,14 @@ fn signature(start: &str, name: &str, parameters: &str, returned: &str, ending: 
     ])
 }
 
-/// The first form without a line that is too long, or else the last one.
+/// The first form whose lines all fit, or the last one.
 fn first_that_fits<const N: usize>(forms: [String; N]) -> String {
     let fits = |form: &String| form.lines().all(|line| line.len() <= WIDTH);
     let last = forms.last().cloned();
     forms.into_iter().find(fits).or(last).unwrap_or_default()
 }
 
-/// Whether a file of Rust is that: the last look before anything is written.
+/// Checks that the generated text is valid Rust, before anything is written.
 pub(super) fn check(path: &str, text: &str) -> Result<(), TreeError> {
     match path.ends_with(".rs").then(|| syn::parse_file(text)) {
         Some(Err(source)) => Err(TreeError::Syntax {

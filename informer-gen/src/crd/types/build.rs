@@ -1,4 +1,4 @@
-//! From a schema to the types for it.
+//! Builds the types of a schema.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type, Vari
 use super::names::{self, Names};
 use crate::crd::definition::{Definition, Schema, StatusSubresource, Subschema, Version};
 
-/// The most levels a schema may have. Real ones have up to 20 or so: a pod template inside a list inside a spec.
+/// The most levels of a schema. Real ones have up to about 20: a pod template inside a list inside a spec.
 pub(super) const MAX_DEPTH: usize = 64;
-/// The most fields, elements and values a schema may have. A whole pod template has about 1,500.
+/// The most fields, elements and values of a schema. A whole pod template has about 1,500.
 pub(super) const MAX_NODES: usize = 50_000;
 
-/// Properties of every object, which the API server itself describes.
+/// Properties of every object, which the API server defines.
 const OBJECT_PROPERTIES: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// The types for a version.
+/// Builds the types of a version.
 pub(super) fn build(definition: &Definition, version: &Version) -> Result<Model, SchemaProblem> {
     let schema = version.schema.as_ref().ok_or(SchemaProblem::NoSchema)?;
     let kind_name = || SchemaProblem::KindName {
@@ -34,7 +34,7 @@ pub(super) fn build(definition: &Definition, version: &Version) -> Result<Model,
     let mut builder = Builder::new(&name);
     let mut root = builder.structure(schema, name, &mut Path::default(), Members::Root)?;
     if version.status == StatusSubresource::Present {
-        // An object is created without its status, whatever the schema requires.
+        // An object is created without a status, even if the schema requires one.
         let status = root.fields.iter_mut().filter(|field| field.json == "status");
         status.for_each(|field| field.presence = Presence::Optional);
     }
@@ -42,7 +42,7 @@ pub(super) fn build(definition: &Definition, version: &Version) -> Result<Model,
     Ok(Model { root, items })
 }
 
-/// Where the walk is: `spec.containers[].image`.
+/// The current path: `spec.containers[].image`.
 #[derive(Default)]
 struct Path {
     text: String,
@@ -50,7 +50,7 @@ struct Path {
 }
 
 impl Path {
-    /// Goes one level down for the time of a call.
+    /// Runs a function one level deeper.
     fn below<T>(
         &mut self,
         step: &str,
@@ -81,19 +81,19 @@ impl Path {
     }
 }
 
-/// Which properties of an object the server adds or knows itself.
+/// Which properties of an object the server adds or defines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Members {
     /// None.
     Own,
-    /// An object inside another one: three more properties.
+    /// An embedded object: three more properties.
     Embedded,
-    /// The object itself: the same three, which the generated code has apart from the others.
+    /// The object itself: the same three, which generated code treats separately.
     Root,
 }
 
 struct Builder {
-    /// A place is taken before what is below it is known, so that types come in the order of the walk.
+    /// Reserves a position before the types below are known, so that types are in the order of the walk.
     items: Vec<Option<Item>>,
     types: Names,
     nodes: usize,
@@ -103,7 +103,7 @@ impl Builder {
     fn new(root: &str) -> Self {
         let mut types = Names::default();
         types.reserve(root);
-        // What stands beside the types in a generated tree.
+        // Names that a generated tree declares beside the types.
         for alias in [
             "Informer",
             "Lister",
@@ -121,7 +121,7 @@ impl Builder {
         }
     }
 
-    /// The type of a value. `name` is that of the type to be generated, should one be needed.
+    /// The type of a value. `name` is used if a type must be generated.
     fn value(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
         self.nodes += 1 + schema.values.len();
         if self.nodes > MAX_NODES {
@@ -159,7 +159,7 @@ impl Builder {
         }
     }
 
-    /// The type of something inside an array or a map, where null is a value of its own.
+    /// The type of an element of an array or a value of a map, where null is a separate value.
     fn element(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
         let type_ = self.value(schema, name, path)?;
         if schema.nullable && !type_.holds_null() {
@@ -228,7 +228,7 @@ impl Builder {
                 Ok(Type::Map(Box::new(values)))
             }
             _ if schema.preserve_unknown_fields || schema.embedded_resource => Ok(anything),
-            // Without a word about what is in it, the server keeps nothing or everything: a map has room for both.
+            // Without a schema of its contents, the server keeps nothing or everything. A map fits both.
             _ => Ok(Type::Map(Box::new(anything))),
         }
     }
@@ -296,7 +296,7 @@ impl Builder {
     }
 }
 
-/// The Rust names of properties. Those that serde's rule maps back by itself choose first.
+/// The Rust names of properties. Names that serde's rule maps back without an attribute are assigned first.
 fn field_names<'a>(
     names: &mut Names,
     properties: impl Iterator<Item = &'a str> + Clone,
@@ -309,7 +309,7 @@ fn field_names<'a>(
         .collect()
 }
 
-/// What the server lets into every embedded object.
+/// The properties that the server allows in every embedded object.
 fn embedded_field(json: &str, name: String) -> Field {
     let (type_, text) = match json {
         "apiVersion" => (Basic::String, "The group and version of the object inside."),
@@ -325,7 +325,8 @@ fn embedded_field(json: &str, name: String) -> Field {
     }
 }
 
-/// Whoever writes an object may leave out what is not required and what has a default, so both are optional.
+/// A field is optional if it is not required or has a default, because both may be missing in a written
+/// object.
 fn presence(schema: &Schema, type_: &Type, is_required: bool) -> Presence {
     let has_default = schema.default.as_ref().is_some_and(|default| !default.is_null());
     match (is_required && !has_default, schema.nullable) {
@@ -341,7 +342,7 @@ fn presence(schema: &Schema, type_: &Type, is_required: bool) -> Presence {
 fn field_docs(json: &str, schema: &Schema) -> Vec<String> {
     let mut lines = docs::lines(schema.description.as_deref().unwrap_or_default());
     if lines.is_empty() {
-        // A public item without documentation is an error in some crates.
+        // Some crates deny public items without documentation.
         let name = Some(docs::plain(json)).filter(|name| !name.trim().is_empty());
         let name = name.unwrap_or_else(|| format!("{json:?}"));
         lines = docs::lines(&format!("`{name}`, which the schema does not describe."));

@@ -1,9 +1,10 @@
-//! Descriptions as documentation: text that nobody wrote for rustdoc, made harmless and still readable.
+//! Converts descriptions to documentation: escapes text that was not written for rustdoc, and keeps it
+//! readable.
 //!
-//! Descriptions are Markdown by accident at best. What rustdoc would take for HTML, for a link, or for an example to compile
-//! is escaped; code between backticks, lists and links that are links stay what they are.
+//! Descriptions are rarely meant as Markdown. Text that rustdoc would treat as HTML, a link, or an example to
+//! compile is escaped. Code between backticks, lists and real links are kept.
 //!
-//! All of it takes time in proportion to the text, whatever the text is. So there is no bound but that of the file it is in.
+//! The conversion takes linear time for any text, so the length of a description needs no limit.
 
 #[cfg(test)]
 #[path = "docs_tests.rs"]
@@ -11,9 +12,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-/// No line of prose is longer, as far as words allow.
+/// The width of a line of prose. Only a single word may be longer.
 const WIDTH: usize = 92;
-/// Stands for a space at which a line must not be broken. Control characters are never in the text itself.
+/// A space at which a line must not be broken. The text itself contains no control characters.
 const UNBREAKABLE: char = '\0';
 
 /// The lines of a doc comment, without `///`. Empty if the description is.
@@ -52,19 +53,19 @@ pub(super) fn lines(description: &str) -> Vec<String> {
     done
 }
 
-/// A name to be put between backticks.
+/// A name for use between backticks.
 pub(super) fn plain(name: &str) -> String {
     name.chars()
         .filter(|&letter| letter != '`' && !is_unseen(letter))
         .collect()
 }
 
-/// Whether a text can stand between backticks in the line it is in.
+/// Whether a text can be put between backticks within a line.
 pub(super) fn is_short_code(text: &str) -> bool {
     text.len() <= 60 && !text.contains(|letter: char| letter == '`' || is_unseen(letter))
 }
 
-/// One kind of line end, and nothing that a compiler or a terminal would not show as it is.
+/// Normalizes line ends and removes characters that compilers or terminals do not show.
 fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     text.chars()
@@ -72,7 +73,8 @@ fn clean(text: &str) -> String {
         .collect()
 }
 
-/// Control characters, and those that turn the direction of text: the compiler refuses the latter even in comments.
+/// Control characters, and those that change the direction of text, which the compiler rejects even in
+/// comments.
 fn is_unseen(letter: char) -> bool {
     let is_direction = matches!(
         letter,
@@ -81,13 +83,13 @@ fn is_unseen(letter: char) -> bool {
     is_direction || letter.is_control()
 }
 
-/// How far a line is indented; a tab counts as four.
+/// The indentation of a line; a tab counts as four columns.
 fn indent(line: &str) -> usize {
     let blanks = line.chars().take_while(|letter| letter.is_whitespace());
     blanks.map(|blank| if blank == '\t' { 4 } else { 1 }).sum()
 }
 
-/// How many of the lines go on with indented code.
+/// The number of lines that continue indented code.
 fn indented(lines: &[&str]) -> usize {
     let is_code = |line: &&str| line.is_empty() || indent(line) >= 4;
     let count = lines.iter().take_while(|line| is_code(line)).count();
@@ -95,16 +97,16 @@ fn indented(lines: &[&str]) -> usize {
     count - blank.count()
 }
 
-/// Looks for blocks of code between fences.
+/// Finds fenced blocks of code.
 #[derive(Default)]
 struct Fences {
-    /// The shortest fence of each mark that is never closed: the same or a longer one further down is not either, and need not
-    /// be looked for.
+    /// The shortest fence of each mark that is never closed. A later fence of at least this length is not
+    /// closed either, so the search can be skipped.
     unclosed: BTreeMap<char, usize>,
 }
 
 impl Fences {
-    /// If a line opens a block of code that is closed again: what is in the block, and what comes after it.
+    /// The contents of a block and the lines after it, if the line opens a block that is closed.
     fn block<'a, 'b>(&mut self, line: &str, after: &'a [&'b str]) -> Option<(&'a [&'b str], &'a [&'b str])> {
         let opening = line.trim_start();
         let mark = opening
@@ -133,7 +135,7 @@ impl Fences {
     }
 }
 
-/// A block that rustdoc shows and never compiles, whatever language it is in.
+/// A block that rustdoc shows but does not compile, in any language.
 fn code_block(code: &[&str]) -> Vec<String> {
     let margin = code.iter().filter(|line| !line.trim().is_empty());
     let margin = margin
@@ -158,17 +160,17 @@ fn longest_run(line: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// A line that is not code.
+/// A line of prose.
 struct Prose {
-    /// `- ` or `1. ` with what is before it.
+    /// `- ` or `1. ` with the indentation before it.
     marker: String,
     text: String,
-    /// How far further lines of the same item are indented.
+    /// The indentation of further lines of the same item.
     hang: usize,
 }
 
 impl Prose {
-    /// `hang` is that of the line before, which this one may go on with.
+    /// `hang` is the indentation of the previous line, which this one may continue.
     fn new(line: &str, hang: usize) -> Self {
         let text = line.trim_start();
         let Some((marker, text)) = text.split_once(' ').filter(|(marker, _)| is_marker(marker)) else {
@@ -178,7 +180,7 @@ impl Prose {
                 hang,
             };
         };
-        // Deeper than three columns would be code.
+        // More than three columns would be indented code.
         let marker = format!("{}{marker} ", " ".repeat(indent(line).min(2)));
         Self {
             hang: marker.len(),
@@ -222,12 +224,12 @@ fn is_marker(word: &str) -> bool {
     matches!(word, "-" | "*" | "+") || number.is_some_and(is_number)
 }
 
-/// Whether a word at the beginning of a line would be more than a word.
+/// Whether a word at the beginning of a line would be Markdown syntax.
 fn starts_something(word: &str) -> bool {
     is_marker(word) || word.starts_with('#') || is_rule(word)
 }
 
-/// Headings and rules are only ever meant as text.
+/// Escapes headings and rules, which are never intended.
 fn harmless_start(text: &str) -> String {
     if text.starts_with('#') || is_rule(text) {
         format!("\\{text}")
@@ -236,13 +238,13 @@ fn harmless_start(text: &str) -> String {
     }
 }
 
-/// Whether a line makes a heading of the one before it, or a rule.
+/// Whether a line is a rule or makes the previous line a heading.
 fn is_rule(text: &str) -> bool {
     let is_all = |mark| text.chars().all(|letter| letter == mark);
     !text.is_empty() && (is_all('-') || is_all('='))
 }
 
-/// A line with everything escaped that is not meant as Markdown.
+/// Escapes everything in a line that is not meant as Markdown.
 fn inline(text: &str) -> String {
     let mut done = String::new();
     let mut rest = text;
@@ -256,7 +258,7 @@ fn inline(text: &str) -> String {
         }
         .unwrap_or_else(|| {
             if letter == '`' {
-                // The whole run at once: what one backtick does not open, a part of the run must not open either.
+                // Escapes the whole run, so that no part of it opens code.
                 let after = rest.trim_start_matches('`');
                 return ("\\`".repeat(rest.len() - after.len()), after);
             }
@@ -276,7 +278,7 @@ fn escaped(letter: char, before: Option<char>, after: Option<char>) -> String {
         '[' | ']' | '<' | '>' | '*' | '~' => true,
         '_' => !is_inside_word(),
         '&' => after.is_some_and(|after| after.is_alphabetic() || after == '#'),
-        // The backslash of `harmless_start` is the only one at the beginning.
+        // Only `harmless_start` puts a backslash at the beginning.
         '\\' => before.is_some() && after.is_none_or(|after| after.is_ascii_punctuation()),
         '\t' => return " ".to_owned(),
         _ => false,
@@ -288,7 +290,7 @@ fn escaped(letter: char, before: Option<char>, after: Option<char>) -> String {
     }
 }
 
-/// One or two backticks, up to as many again. Three would open a block once the line is wrapped.
+/// Code between one or two backticks. Three would open a block after the line is wrapped.
 fn code_span(text: &str) -> Option<(String, &str)> {
     let inner = text.trim_start_matches('`');
     let ticks = text

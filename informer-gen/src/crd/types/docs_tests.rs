@@ -1,4 +1,4 @@
-//! What becomes of descriptions.
+//! Tests of the conversion of descriptions.
 
 use super::*;
 
@@ -7,14 +7,14 @@ fn check(description: &str, expected: &[&str]) {
 }
 
 #[test]
-fn plain_words_stay_as_they_are() {
+fn plain_text_is_unchanged() {
     check("The number of replicas.", &["The number of replicas."]);
     check("One.\n\n\nTwo.\n", &["One.", "", "Two."]);
     check(" \n ", &[]);
 }
 
 #[test]
-fn what_looks_like_markup_is_escaped() {
+fn text_that_looks_like_markup_is_escaped() {
     check(
         "see [1] and <name> of a[i]",
         &[r"see \[1\] and \<name\> of a\[i\]"],
@@ -90,13 +90,13 @@ fn long_lines_are_wrapped_where_no_list_begins() {
 }
 
 #[test]
-fn characters_that_nobody_sees_are_dropped() {
+fn invisible_characters_are_removed() {
     check("a\r\nb\rc\u{7}\u{202e}d", &["a", "b", "cd"]);
 }
 
-/// Each of them took time in proportion to the square of its length once: a minute and more at this one.
+/// Regression test: each of these took quadratic time, more than a minute at this length.
 #[test]
-fn a_long_description_takes_no_longer_than_its_length() {
+fn a_long_description_takes_linear_time() {
     const LENGTH: usize = 200_000;
     let start = std::time::Instant::now();
     for part in [
@@ -120,7 +120,7 @@ fn a_long_description_takes_no_longer_than_its_length() {
     }
 }
 
-/// The block of code that is open at the end, or is not marked as text.
+/// The block of code that is not closed, or not marked as text.
 fn open_fence(lines: &[String]) -> Option<&str> {
     let mut open: Option<&str> = None;
     for line in lines {
@@ -133,9 +133,9 @@ fn open_fence(lines: &[String]) -> Option<&str> {
     open
 }
 
-/// Every text of up to four of the parts that mean something somewhere.
+/// Checks every text of up to four parts with a meaning in Markdown.
 #[test]
-fn no_text_opens_what_it_does_not_close() {
+fn no_text_leaves_a_block_of_code_open() {
     const PARTS: [&str; 14] = [
         "`",
         "``",

@@ -1,6 +1,6 @@
-//! Why there are no types for a version.
+//! Errors of generating types.
 
-/// Why there are no types for a version of a kind. Nothing is generated unless everything can be.
+/// Error of generating the types of a version. Everything is generated, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{group}/{version} {kind}: {problem}")]
 pub struct SchemaError {
@@ -10,102 +10,96 @@ pub struct SchemaError {
     pub version: String,
     /// The kind.
     pub kind: String,
-    /// What is wrong, where, and what to do.
+    /// The problem, its place, and the fix.
     pub problem: Box<SchemaProblem>,
 }
 
-/// What is wrong with a schema, where, and what to do. Paths are those of an object: `spec.template.items[]`.
+/// A problem of a schema, with its place and the fix. Paths are those of an object: `spec.template.items[]`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaProblem {
     /// The version has no schema.
     #[error(
-        "the version has no schema (`schema.openAPIV3Schema`), so there is nothing to make types from: write the types \
-         yourself and name their module with `--types path::to::mod`"
+        "the version has no schema (`schema.openAPIV3Schema`); write the types by hand and name their module with \
+         `--types path::to::mod`"
     )]
     NoSchema,
-    /// The kind cannot be the name of a type.
+    /// The kind is no valid name of a Rust type.
     #[error(
-        "the kind cannot be the name of a Rust type: write the type yourself under another name, with \
+        "the kind is no valid name of a Rust type; write the type by hand under another name, with \
          `#[kube(kind = \"{kind}\")]`, and name its module with `--types path::to::mod`"
     )]
     KindName {
         /// The kind.
         kind: String,
     },
-    /// The top of the schema is not an object.
-    #[error(
-        "the schema is of type `{found}`, but every Kubernetes object is an `object`: correct the definition"
-    )]
+    /// The root of the schema is not an object.
+    #[error("the schema has type `{found}`, but a Kubernetes object must be of type `object`")]
     NotAnObject {
-        /// The type it has.
+        /// Its type.
         found: String,
     },
-    /// A part has no type, and no extension that stands for one.
+    /// A field has neither a type nor an extension that replaces it.
     #[error(
-        "`{path}` has no `type`: structural schemas need one everywhere, or `x-kubernetes-int-or-string` or \
-         `x-kubernetes-preserve-unknown-fields`; add it to the definition"
+        "`{path}` has no `type`; add `type`, `x-kubernetes-int-or-string` or \
+         `x-kubernetes-preserve-unknown-fields` to the definition"
     )]
     NoType {
-        /// Where.
+        /// The path.
         path: String,
     },
-    /// A type no JSON value has.
-    #[error(
-        "`{path}` is of type `{found}`, which is none of object, array, string, integer, number and boolean: correct the \
-         definition"
-    )]
+    /// An unknown type.
+    #[error("`{path}` has the unknown type `{found}`; use object, array, string, integer, number or boolean")]
     UnknownType {
-        /// Where.
+        /// The path.
         path: String,
         /// The type.
         found: String,
     },
-    /// A reference, which structural schemas do not have.
+    /// A reference, which structural schemas do not allow.
     #[error(
-        "`{path}` refers to `{reference}` with `$ref`, which structural schemas do not have: put what it refers to in its \
-         place"
+        "`{path}` has a `$ref` to `{reference}`, which structural schemas do not allow; replace it by its target"
     )]
     Reference {
-        /// Where.
+        /// The path.
         path: String,
-        /// What it refers to.
+        /// The target of the reference.
         reference: String,
     },
-    /// An array that does not say what is in it.
-    #[error("`{path}` is an array without one schema for its `items`: add `items` to the definition")]
+    /// An array without a schema of its items.
+    #[error("the array `{path}` has no schema of its items; add `items` to the definition")]
     NoItems {
-        /// Where.
+        /// The path.
         path: String,
     },
-    /// An object that is a map as well.
+    /// An object with both properties and additional properties.
     #[error(
-        "`{path}` has both `properties` and `additionalProperties`, which structural schemas do not allow: remove one of them"
+        "`{path}` has both `properties` and `additionalProperties`, which structural schemas do not allow; \
+         remove one of them"
     )]
     PropertiesOfAMap {
-        /// Where.
+        /// The path.
         path: String,
     },
-    /// The schema is nested too deeply.
+    /// The schema has too many levels.
     #[error(
-        "`{path}` is more than {limit} levels deep: set `x-kubernetes-preserve-unknown-fields` further up and leave out the \
-         properties below, or use `--types path::to::mod`"
+        "`{path}` is more than {limit} levels deep; set `x-kubernetes-preserve-unknown-fields` on a parent and remove the \
+         properties below it, or use `--types path::to::mod`"
     )]
     TooDeep {
-        /// Where.
+        /// The path.
         path: String,
-        /// The most levels there may be.
+        /// The most levels allowed.
         limit: usize,
     },
     /// The schema has too many parts.
     #[error(
-        "at `{path}` there are more than {limit} fields and values: use `--types path::to::mod` with types that name what \
-         you need"
+        "more than {limit} fields and values, reached at `{path}`; use `--types path::to::mod` with hand-written types"
     )]
     TooLarge {
-        /// Where the limit was reached.
+        /// The path at which the limit was reached.
         path: String,
-        /// The most there may be.
+        /// The most parts allowed.
         limit: usize,
     },
 }

@@ -1,12 +1,13 @@
-//! Schemas that stand for types which exist already: Rust's own and those of k8s-openapi.
+//! Recognizes schemas of existing types: those of Rust and of k8s-openapi.
 
 use super::model::Basic;
 use crate::crd::definition::Schema;
 
-/// In the pattern of every quantity, and in no other known one.
+/// A part of the pattern of every quantity, and of no other known pattern.
 const QUANTITY_MARK: &str = "[KMGTPE]i";
 
-/// Whether a value is an integer or a string, in either of the spellings: the extension, or `anyOf` without a type.
+/// Whether a value is an integer or a string, in either of the spellings: the extension, or `anyOf` without a
+/// type.
 pub(super) fn is_int_or_string(schema: &Schema) -> bool {
     let types: Vec<Option<&str>> = schema
         .any_of
@@ -20,7 +21,7 @@ pub(super) fn is_int_or_string(schema: &Schema) -> bool {
     schema.int_or_string || (schema.type_.is_none() && is_either)
 }
 
-/// A quantity is an int-or-string with the pattern of one.
+/// Whether an int-or-string has the pattern of a quantity.
 pub(super) fn int_or_string(schema: &Schema) -> Basic {
     let pattern = schema.pattern.as_deref().unwrap_or_default();
     if pattern.contains(QUANTITY_MARK) {
@@ -30,7 +31,7 @@ pub(super) fn int_or_string(schema: &Schema) -> Basic {
     }
 }
 
-/// Formats other than `int32` are not enforced by the server, so they get the type that has room for all.
+/// The server enforces no format other than `int32`, so all others get the larger type.
 pub(super) fn integer(schema: &Schema) -> Basic {
     match schema.format.as_deref() {
         Some("int32") => Basic::I32,
@@ -38,9 +39,9 @@ pub(super) fn integer(schema: &Schema) -> Basic {
     }
 }
 
-/// A string that is not one of some values.
+/// The type of a string without an enum.
 pub(super) fn string(schema: &Schema) -> Basic {
-    // Six digits after the dot are what tells the two times of Kubernetes apart.
+    // Six digits after the dot distinguish the two time types of Kubernetes.
     let pattern = schema.pattern.as_deref().unwrap_or_default();
     match schema.format.as_deref() {
         Some("date-time") if pattern.contains("{6}") => Basic::MicroTime,
@@ -50,9 +51,11 @@ pub(super) fn string(schema: &Schema) -> Basic {
     }
 }
 
-/// Whether an object is a condition as metav1 has it: the same properties, none more, and all but the generation required.
+/// Whether an object is a condition of metav1: the same properties and no others, all required except the
+/// generation.
 ///
-/// One more property would be lost, and one that is not required would be written where it was missing.
+/// An additional property would be lost, and a property that is not required would be written although it was
+/// missing.
 pub(super) fn is_condition(schema: &Schema) -> bool {
     const REQUIRED: [&str; 5] = ["lastTransitionTime", "message", "reason", "status", "type"];
     let is_required = |name: &&str| schema.required.iter().any(|required| required == name);
@@ -87,7 +90,7 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    /// A condition after `change` was done to its schema.
+    /// Whether a schema is a condition after `change`.
     fn check_condition(change: impl FnOnce(&mut Schema), expected: bool) {
         let text = json!({ "type": "string" });
         let mut condition = schema(json!({
@@ -104,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_is_one_only_if_nothing_is_lost_by_it() {
+    fn an_object_is_a_condition_only_if_nothing_is_lost() {
         check_condition(|_| {}, true);
         check_condition(
             |schema| drop(schema.properties.remove("observedGeneration")),

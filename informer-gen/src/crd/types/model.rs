@@ -1,4 +1,4 @@
-//! What is generated for one version, before it is text: structs, enums, and their fields.
+//! The model of the types of one version, before they are printed: structs, enums, and their fields.
 
 /// All types of a version. The first struct is the object itself.
 pub(in crate::crd) struct Model {
@@ -7,7 +7,7 @@ pub(in crate::crd) struct Model {
     pub(in crate::crd) items: Vec<Item>,
 }
 
-/// A type with a name of its own.
+/// A named type.
 pub(in crate::crd) enum Item {
     Struct(Struct),
     Enum(Enum),
@@ -25,10 +25,10 @@ impl Item {
 /// An object with known properties.
 pub(in crate::crd) struct Struct {
     pub(in crate::crd) name: String,
-    /// Where it is in an object; empty at the top.
+    /// Its path in an object; empty at the root.
     pub(in crate::crd) path: String,
     pub(in crate::crd) fields: Vec<Field>,
-    /// The field that keeps unknown properties, if the schema wants them kept.
+    /// The field for unknown properties, if the schema keeps them.
     pub(in crate::crd) rest: Option<String>,
 }
 
@@ -40,12 +40,12 @@ pub(in crate::crd) struct Field {
     pub(in crate::crd) name: String,
     /// The lines of its documentation.
     pub(in crate::crd) docs: Vec<String>,
-    /// The type of a value that is there and not null.
+    /// The type of a value that is present and not null.
     pub(in crate::crd) type_: Type,
     pub(in crate::crd) presence: Presence,
 }
 
-/// What a field is when it is missing or null, and what is written then.
+/// How a missing or null field is decoded and encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::crd) enum Presence {
     /// `T`: missing and null are read as the default, and it is always written.
@@ -56,7 +56,8 @@ pub(in crate::crd) enum Presence {
     Optional,
     /// `Option<T>`: missing and null are read as `None`, which is written as null.
     Nullable,
-    /// `Option<Option<T>>`: missing and null differ, since the server fills in a default for one and not for the other.
+    /// `Option<Option<T>>`: missing and null differ, since the server sets a default only if the field is
+    /// missing.
     OptionalNullable,
 }
 
@@ -66,7 +67,7 @@ pub(in crate::crd) enum Type {
     Basic(Basic),
     Array(Box<Type>),
     Map(Box<Type>),
-    /// Null is a value: an element of an array or a value of a map.
+    /// A value that may be null: an element of an array or a value of a map.
     Nullable(Box<Type>),
     /// One of the items, by its position.
     Item(usize),
@@ -78,7 +79,7 @@ pub(in crate::crd) enum Basic {
     Bool,
     I32,
     I64,
-    /// A number as it came, whatever its format: as an `f64`, `3` would be written back as `3.0`.
+    /// A number with its original text, in any format: an `f64` would encode `3` as `3.0`.
     Number,
     String,
     ByteString,
@@ -91,10 +92,10 @@ pub(in crate::crd) enum Basic {
     ObjectMeta,
 }
 
-/// A string that is one of some values, as far as is known.
+/// A string with known values.
 pub(in crate::crd) struct Enum {
     pub(in crate::crd) name: String,
-    /// Where it is in an object.
+    /// Its path in an object.
     pub(in crate::crd) path: String,
     pub(in crate::crd) variants: Vec<Variant>,
     /// The variant for every other value.
@@ -108,7 +109,8 @@ pub(in crate::crd) struct Variant {
 }
 
 impl Type {
-    /// Whether `Default` is implemented. k8s-openapi's times have none, nor has what contains one by value, nor a number.
+    /// Whether `Default` is implemented. k8s-openapi's times, types that contain one by value, and numbers
+    /// have none.
     pub(in crate::crd) fn has_default(&self) -> bool {
         !matches!(
             self,
@@ -116,7 +118,7 @@ impl Type {
         )
     }
 
-    /// Whether null can be told from everything else without an `Option`.
+    /// Whether the type can represent null without an `Option`.
     pub(in crate::crd) fn holds_null(&self) -> bool {
         matches!(self, Self::Basic(Basic::Value) | Self::Nullable(_))
     }

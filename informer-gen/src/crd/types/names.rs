@@ -1,10 +1,10 @@
-//! Rust names for JSON names, whatever those are: keywords, odd characters, two that fall together.
+//! Rust names for JSON names, including keywords, unusual characters, and collisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::words;
 
-/// Words the language keeps for itself, in any edition up to 2024.
+/// The keywords of all editions up to 2024.
 const KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
@@ -13,7 +13,7 @@ const KEYWORDS: [&str; 52] = [
     "where", "while", "yield", "Self",
 ];
 
-/// What the characters are called that a name may be made of entirely: `!=` and `=~` are values in real definitions.
+/// The names of characters, for values that consist of nothing else: `!=` and `=~` occur in real definitions.
 const SYMBOLS: [(char, &str); 24] = [
     ('!', "not"),
     ('"', "quote"),
@@ -41,16 +41,16 @@ const SYMBOLS: [(char, &str); 24] = [
     ('~', "tilde"),
 ];
 
-/// Names that are taken already. Each name is given once.
+/// The names in use. Each name is given once.
 #[derive(Default)]
 pub(super) struct Names {
     taken: BTreeSet<String>,
-    /// The number to try next for a name that is taken, so that a thousand of one name take a thousand steps.
+    /// The next number for a name in use, so that a thousand equal names take a thousand steps.
     next: BTreeMap<String, u64>,
 }
 
 impl Names {
-    /// Keeps a name from being given.
+    /// Reserves a name.
     pub(super) fn reserve(&mut self, name: &str) {
         self.taken.insert(name.to_owned());
     }
@@ -67,7 +67,8 @@ impl Names {
     }
 }
 
-/// The name of the type of a kind, with a capital at its beginning and no dashes; `None` if no Rust type can have it.
+/// The name of the type of a kind, with a capital first letter and no dashes; `None` if no Rust type can have
+/// it.
 pub(super) fn kind(kind: &str) -> Option<String> {
     let is_kind = kind.starts_with(|first: char| first.is_ascii_alphabetic())
         && kind
@@ -77,7 +78,7 @@ pub(super) fn kind(kind: &str) -> Option<String> {
     (is_kind && !KEYWORDS.contains(&name.as_str())).then_some(name)
 }
 
-/// What a JSON name adds to the name of the type below it: `podIP` is `PodIP`, `foo-bar` is `FooBar`.
+/// The part of a type name for a JSON name: `podIP` is `PodIP`, `foo-bar` is `FooBar`.
 pub(super) fn segment(json: &str) -> String {
     parts(json).iter().map(|part| capitalised(part)).collect()
 }
@@ -103,7 +104,7 @@ pub(super) fn field(json: &str) -> String {
 pub(super) fn variant(value: &str) -> String {
     let mut name = String::new();
     for word in lowercase_words(value) {
-        // Between digits a break would be lost: `1.2` and `12` are not the same.
+        // Keeps the break between digits: `1.2` and `12` differ.
         let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
         if is_digit(name.chars().next_back()) && is_digit(word.chars().next()) {
             name.push('_');
@@ -119,7 +120,7 @@ pub(super) fn variant(value: &str) -> String {
     }
 }
 
-/// The JSON name that serde gives a field under `rename_all = "camelCase"`, or `None` if that cannot be said.
+/// The JSON name that serde derives from a field under `rename_all = "camelCase"`; `None` if it is not known.
 pub(super) fn camel_case(field: &str) -> Option<String> {
     if !field.is_ascii() {
         return None;
@@ -139,7 +140,8 @@ pub(super) fn camel_case(field: &str) -> Option<String> {
     Some(name)
 }
 
-/// The words of a name in lower case. A run of capitals is one word, with its `s` if it has one: `clusterIPs`.
+/// The words of a name in lower case. A run of capitals is one word, with its `s` if it has one:
+/// `clusterIPs`.
 fn lowercase_words(name: &str) -> Vec<String> {
     let mut found: Vec<&str> = Vec::new();
     let parts = parts(name);
@@ -147,7 +149,7 @@ fn lowercase_words(name: &str) -> Vec<String> {
         let mut start = 0;
         for word in words(part) {
             let end = start + word.len();
-            // `words` sees `IPs` as `I` and `Ps`.
+            // `words` splits `IPs` into `I` and `Ps`.
             let is_plural = matches!(word.as_bytes(), [first, b's'] if first.is_ascii_uppercase());
             let previous = found.last().filter(|_| start > 0);
             match previous {
@@ -164,7 +166,7 @@ fn lowercase_words(name: &str) -> Vec<String> {
     found.iter().map(|word| word.to_lowercase()).collect()
 }
 
-/// A name without the characters that no Rust name has. If there is nothing else in it, they are spelled.
+/// A name without the characters that Rust does not allow. If it has no others, they are spelled out.
 fn parts(name: &str) -> Vec<&str> {
     let parts: Vec<&str> = name
         .split(|letter| !is_letter(letter))
@@ -180,7 +182,8 @@ fn parts(name: &str) -> Vec<&str> {
     spelled.collect()
 }
 
-/// ASCII letters and digits, and the letters of Latin-1: those need no thought about normal forms or look-alikes.
+/// ASCII letters and digits, and the letters of Latin-1, which have no problems of normalization or
+/// look-alikes.
 fn is_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || (('\u{c0}'..='\u{ff}').contains(&letter) && letter.is_alphabetic())
 }
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_is_in_camel_case_and_spells_what_has_no_letters() {
+    fn a_variant_is_in_camel_case_and_spells_out_other_characters() {
         let check = |value: &str, expected: &str| assert_eq!(variant(value), expected, "{value}");
         check("RollingUpdate", "RollingUpdate");
         check("rolling-update", "RollingUpdate");
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_a_type_unless_the_language_has_the_word() {
+    fn a_kind_is_a_type_unless_it_is_a_keyword() {
         let check =
             |name: &str, expected: Option<&str>| assert_eq!(kind(name).as_deref(), expected, "{name}");
         check("HTTPRoute", Some("HTTPRoute"));
@@ -253,9 +256,9 @@ mod tests {
         check("", None);
     }
 
-    /// The rule of serde itself is asked in the crate that compiles the golden files.
+    /// The crate that compiles the golden files tests serde's own rule.
     #[test]
-    fn camel_case_is_what_serde_makes_of_a_field() {
+    fn camel_case_follows_the_rule_of_serde() {
         let check = |field: &str, expected: Option<&str>| {
             assert_eq!(camel_case(field).as_deref(), expected, "{field}")
         };
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_gets_a_number() {
+    fn a_name_in_use_gets_a_number() {
         let mut names = Names::default();
         names.reserve("foo_2");
         let given = ["foo", "foo", "type_", "type_"].map(|name| names.give(name, "_"));

@@ -1,4 +1,4 @@
-//! How generated code calls what it does not define: by a short name, unless a generated type has that name.
+//! Names of imported items in generated code: short, unless a generated type has the same name.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ const IMPORTS: [(&str, &str); 11] = [
     ("Condition", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
     ("IntOrString", "k8s_openapi::apimachinery::pkg::util::intstr"),
     ("MicroTime", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
-    // k8s-openapi's own copy: users need no line for serde_json.
+    // The re-export of k8s-openapi, so that users need no dependency on serde_json.
     ("Number", "k8s_openapi::serde_json"),
     ("ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
     ("Quantity", "k8s_openapi::apimachinery::pkg::api::resource"),
@@ -21,7 +21,7 @@ const IMPORTS: [(&str, &str); 11] = [
     ("Cow", "std::borrow"),
 ];
 
-/// What is there without an import, as long as no generated type hides it.
+/// Items of the prelude, unless a generated type shadows them.
 const PRELUDE: [(&str, &str); 5] = [
     ("Default", "std::default"),
     ("Option", "std::option"),
@@ -37,7 +37,7 @@ const TRAITS: [(&str, &str); 2] = [("Default", "std::default"), ("ToOwned", "std
 pub(super) struct Paths<'a> {
     model: &'a Model,
     generated: BTreeSet<&'a str>,
-    /// What has been asked for so far, to be imported. Words in the text would not do: a property may be called `Time`.
+    /// The requested names, to be imported. Searching the text would not do: a property may be called `Time`.
     used: RefCell<BTreeSet<&'static str>>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// A name from elsewhere, short if it can be.
+    /// The name of an item, short if possible.
     pub(super) fn of(&self, name: &str) -> String {
         let known = IMPORTS.iter().chain(&PRELUDE).find(|(known, _)| *known == name);
         match known {
@@ -85,7 +85,7 @@ impl<'a> Paths<'a> {
         Layout::generic(self.of("Option"), vec![inner])
     }
 
-    /// The lines that import what has been asked for, in rustfmt's order.
+    /// The imports of the requested names, in rustfmt's order.
     pub(super) fn imports(&self) -> String {
         let used = self.used.borrow();
         let is_used = |name: &str| used.contains(name);
@@ -151,7 +151,7 @@ impl Layout {
         Self { name, arguments }
     }
 
-    /// All of it in one line.
+    /// The type in one line.
     pub(super) fn line(&self) -> String {
         if self.arguments.is_empty() {
             return self.name.clone();
@@ -160,7 +160,7 @@ impl Layout {
         format!("{}<{}>", self.name, arguments.join(", "))
     }
 
-    /// Lines of at most `width`, where that is possible; `indent` is that of the line it begins in.
+    /// The type in lines of at most `width`, if possible; `indent` is the indentation of the first line.
     pub(super) fn broken(&self, indent: usize, width: usize) -> String {
         if self.arguments.is_empty() {
             return self.name.clone();

@@ -1,4 +1,4 @@
-//! The types as text, laid out as rustfmt lays them out with its default settings.
+//! Prints the types in the layout of rustfmt's default settings.
 
 use super::docs;
 use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type};
@@ -18,7 +18,7 @@ const ENUM_DERIVES: &str = "Clone, Debug, PartialEq, Eq, Hash, serde::Serialize,
 const ENUM_DERIVES_WITH_DEFAULT: &str =
     "Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize";
 
-/// The option that says when a field is not written.
+/// The serde option for fields that are not written.
 const SKIP: &str = "skip_serializing_if";
 
 /// The text of the module.
@@ -57,7 +57,7 @@ fn print_struct(text: &mut String, item: &Struct, paths: &Paths<'_>, root: &str)
     text.push_str("}\n");
 }
 
-/// What a derive is written for: the object itself is written by hand, for its `apiVersion` and `kind`.
+/// Prints a type with derives. The object itself has hand-written code, for its `apiVersion` and `kind`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Both,
@@ -98,7 +98,7 @@ fn print_field(text: &mut String, name: &str, type_: &Layout) {
     }
 }
 
-/// The type of a field, with what its presence adds.
+/// The type of a field, wrapped according to its presence.
 pub(super) fn field_type(field: &Field, paths: &Paths<'_>) -> Layout {
     let type_ = paths.of_type(&field.type_);
     match field.presence {
@@ -133,7 +133,7 @@ fn serde_options(field: &Field, paths: &Paths<'_>) -> Vec<String> {
     options
 }
 
-/// Missing and null are both the default.
+/// The options that decode missing and null as the default.
 pub(super) fn read_leniently() -> [String; 2] {
     [
         "default".to_owned(),
@@ -222,22 +222,22 @@ pub(super) fn print_docs(text: &mut String, indent: &str, lines: &[String]) {
     }
 }
 
-/// A string as it is written in Rust. What nobody sees is escaped in it, characters that turn the direction of text too.
+/// A Rust string literal. Invisible characters and those that change the direction of text are escaped.
 pub(super) fn literal(text: &str) -> String {
     format!("{text:?}")
 }
 
-/// A function that attributes name, written only where one does.
+/// A helper function, printed only if an attribute names it.
 struct Helper {
     is_used: fn(&Model) -> bool,
     docs: &'static str,
-    /// `{Result}` and the like are put in as the module has to call them.
+    /// `{Result}` and other names in braces are replaced by those of the module.
     text: &'static str,
 }
 
 const HELPERS: [Helper; 3] = [
     Helper {
-        // Metadata are always read by it.
+        // The metadata always use it.
         is_used: |_| true,
         docs: "Reads null as the default, so that no object is lost because of it.",
         text: "\

@@ -1,4 +1,4 @@
-//! The object itself as text: the struct, and what makes it a resource.
+//! Prints the object itself: the struct, and its implementation of `Resource`.
 
 use super::docs;
 use super::model::{Field, Model, Presence};
@@ -270,7 +270,7 @@ impl Printer<'_> {
     }
 }
 
-/// One property of the object, as rustfmt breaks a call with long arguments.
+/// The call that writes one property, broken into lines as rustfmt does.
 fn entry(indent: usize, name: &str, value: &str) -> String {
     let arguments = format!("{name}, {value}");
     let pad = " ".repeat(indent);

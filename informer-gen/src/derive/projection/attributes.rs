@@ -1,4 +1,4 @@
-//! What stands in `#[projection(..)]`, and what must not stand beside it.
+//! Reads `#[projection(..)]`, and rejects attributes that must not be beside it.
 
 use proc_macro2::TokenStream;
 use syn::parse::Parser;
@@ -13,11 +13,11 @@ const KEYS: &[&str] = &["of", "crate"];
 /// The keys of `#[projection(..)]` on a field.
 const FIELD_KEYS: &[&str] = &["any", "rename"];
 
-/// What `#[projection(..)]` says on a struct that is part of a projection.
+/// `#[projection(..)]` on a struct that is part of a projection.
 pub(super) struct PartOptions {
     /// The whole type.
     pub(super) of: Path,
-    /// Where the crate `informers` is.
+    /// The path of the crate `informers`.
     pub(super) library: Path,
 }
 
@@ -58,20 +58,20 @@ impl PartOptions {
     }
 }
 
-/// What `#[projection(..)]` says on a field.
+/// `#[projection(..)]` on a field.
 #[derive(Default)]
 pub(super) struct FieldOptions {
-    /// The name in JSON, where it does not follow from that in Rust.
+    /// The JSON name, if it does not follow from the Rust name.
     pub(super) rename: Option<LitStr>,
     pub(super) types: Types,
 }
 
-/// Whether the type of a field has to fit that in the whole type.
+/// Whether the type of a field must match that in the whole type.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Types {
     #[default]
     Fit,
-    /// It is the user's business.
+    /// Not checked.
     Any,
 }
 
@@ -103,7 +103,7 @@ impl FieldOptions {
     }
 }
 
-/// Refuses what would not do what its author thinks.
+/// Rejects attributes that would not have the effect the user expects.
 pub(super) fn check_beside(input: &DeriveInput) -> syn::Result<()> {
     let mut problems = Problems::default();
     for attribute in &input.attrs {
@@ -127,7 +127,7 @@ pub(super) fn check_beside(input: &DeriveInput) -> syn::Result<()> {
     problems.or(())
 }
 
-/// On a whole object, the whole type is named in `#[informer(..)]`.
+/// On a whole object, `#[informer(..)]` names the whole type.
 pub(super) fn refuse_part(input: &DeriveInput) -> syn::Result<()> {
     let part = input.attrs.iter().find(|one| is(one, "projection"));
     match part {

@@ -1,4 +1,4 @@
-//! The fields of a projection, and what a projection cannot be.
+//! The fields of a projection, and the items that cannot be one.
 
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Fields, Ident, LitStr, Type};
@@ -15,11 +15,11 @@ pub(super) struct Field<'i> {
     pub(super) types: Types,
 }
 
-/// What a field is called in JSON.
+/// The JSON name of a field.
 pub(super) enum Json {
-    /// So, because the user says it.
+    /// Given by the user.
     Renamed(LitStr),
-    /// As the whole type has it.
+    /// The name in the whole type.
     Known(JsonName),
 }
 
@@ -29,7 +29,7 @@ impl Field<'_> {
         self.ident.unraw().to_string()
     }
 
-    /// Whether it could be read under this name.
+    /// Whether it may be decoded from this name.
     fn may_read(&self, name: &str) -> bool {
         match &self.json {
             Json::Renamed(renamed) => renamed.value() == name,
@@ -42,7 +42,7 @@ impl Field<'_> {
     }
 }
 
-/// The fields of the struct, if nothing stands beside them that must not.
+/// The fields of the struct, if their attributes are allowed.
 pub(super) fn checked(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
     let mut problems = Problems::default();
     problems.note(attributes::check_beside(input));
@@ -100,7 +100,7 @@ pub(super) fn read(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
     problems.or(read)
 }
 
-/// Two fields of one JSON name: the second would always be empty.
+/// Reports two fields of the same JSON name: the second would always be empty.
 fn check_renamed(fields: &[Field<'_>]) -> syn::Result<()> {
     for (place, field) in fields.iter().enumerate() {
         let Json::Renamed(name) = &field.json else {
@@ -119,7 +119,7 @@ fn check_renamed(fields: &[Field<'_>]) -> syn::Result<()> {
     Ok(())
 }
 
-/// An object has metadata, as an informer needs its name and version.
+/// Reports missing metadata: an informer needs the name and version of an object.
 pub(super) fn check_metadata(input: &DeriveInput, fields: &[Field<'_>]) -> syn::Result<()> {
     if let Some(field) = fields.iter().find(|field| field.ident == "metadata") {
         return match field.ty {

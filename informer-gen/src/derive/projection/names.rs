@@ -1,4 +1,5 @@
-//! The JSON name of a field, as an expression: it may depend on the whole type, which the compiler knows and a macro does not.
+//! The JSON name of a field, as an expression: it may depend on the whole type, which only the compiler
+//! knows.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -17,7 +18,7 @@ pub(super) fn expression(projection: &Projection<'_>, field: &Field<'_>) -> Toke
     }
 }
 
-/// The name that the user gives, unless it is known to be another: then nothing would ever be found under it.
+/// The name given by the user, unless another name is known: then no value would be found under it.
 fn renamed(projection: &Projection<'_>, field: &Field<'_>, name: &LitStr) -> TokenStream {
     let (support, whole) = (projection.support(), projection.whole);
     let known = known(projection, &json_name(&field.name()));
@@ -49,11 +50,11 @@ fn known(projection: &Projection<'_>, known: &JsonName) -> TokenStream {
     name
 }
 
-/// Whether the whole type, by whichever name it was written, is the one at `path` in k8s-openapi.
+/// Whether the whole type is the one at `path` in k8s-openapi, under any alias.
 fn is_type(projection: &Projection<'_>, path: &str) -> TokenStream {
     let Projection { whole, library, .. } = projection;
     let path: Path = syn::parse_str(path).expect("the table has paths of types");
-    // A constant of the type itself comes before that of a trait.
+    // A constant of the type itself takes precedence over that of a trait.
     quote! {{
         struct __Is<T>(::core::marker::PhantomData<T>);
         trait __Other {

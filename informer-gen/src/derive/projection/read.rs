@@ -1,4 +1,4 @@
-//! How a projection is read from JSON.
+//! The decoder of a projection.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -7,8 +7,8 @@ use syn::spanned::Spanned;
 
 use super::Projection;
 
-/// `impl Deserialize`: a struct of the names in `__NAMES`, where other keys are passed over, and what is missing or `null` is
-/// `Default`, as in k8s-openapi's own types.
+/// `impl Deserialize`: a struct of the names in `__NAMES`, where other keys are ignored, and missing or
+/// `null` values are `Default`, as in k8s-openapi's own types.
 pub(super) fn deserialize(projection: &Projection<'_>) -> TokenStream {
     let Projection {
         ident,

@@ -1,7 +1,7 @@
-//! That the type of a field fits that in the whole type.
+//! Checks that the type of a field matches that in the whole type.
 //!
-//! `Option` and `Box` are looked through on both sides; `Vec`s and maps have to be where the whole type has them; what is innermost
-//! is the whole type's own, or a projection of it. Which of the two, the compiler finds out.
+//! `Option` and `Box` are ignored on both sides; `Vec`s and maps must be where the whole type has them; the
+//! innermost type is that of the whole type, or a projection of it. The compiler decides which of the two.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -12,13 +12,13 @@ use super::Projection;
 use super::attributes::Types;
 use super::fields::Field;
 
-/// A container on the way from the type of a field to what is innermost.
+/// A container between the type of a field and the innermost type.
 enum Layer<'t> {
     Elements(&'t Type),
     Values { of: &'t Type, keys: &'t Type },
 }
 
-/// The containers of a type, from the outside, and what is innermost.
+/// The containers of a type, outermost first, and the innermost type.
 fn layers(mut ty: &Type) -> (Vec<Layer<'_>>, &Type) {
     let mut layers = Vec::new();
     loop {
@@ -92,12 +92,12 @@ pub(super) fn check(projection: &Projection<'_>, field: &Field<'_>) -> TokenStre
     quote_spanned!(located(innermost.span())=> #at.is_projected_to::<#innermost, _>();)
 }
 
-/// Where the user wrote something, for names that are this macro's: the struct may come from another macro.
+/// The user's span for names of this macro: the struct may come from another macro.
 fn located(span: Span) -> Span {
     Span::call_site().located_at(span)
 }
 
-/// An expression: the description of what the field holds, if that is a projection.
+/// An expression: the description of the field's value, if it is a projection.
 pub(super) fn part(projection: &Projection<'_>, field: &Field<'_>) -> TokenStream {
     if field.types == Types::Any {
         return quote!(::core::option::Option::None);

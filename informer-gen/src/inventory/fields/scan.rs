@@ -1,8 +1,8 @@
 //! Finds the unusual field names in k8s-openapi's sources.
 //!
-//! A type's deserializer there has one arm `"podIP" => Field::Key_pod_ip` for each field. Arms are counted against the variants
-//! of `enum Field`, and rows against a known number, so that a change in how k8s-openapi writes its files cannot silently
-//! drop names.
+//! A type's deserializer there has one arm `"podIP" => Field::Key_pod_ip` for each field. Arms are counted
+//! against the variants of `enum Field`, and rows against a known number, so that a change in how k8s-openapi
+//! writes its files cannot silently drop names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,8 @@ use super::{UnusualField, camel_case};
 use crate::inventory::known::{KINDS, UNUSUAL_FIELDS};
 use crate::inventory::scan::{ScanError, module_path, read_files};
 
-/// Scans the sources of k8s-openapi (the folder with its `Cargo.toml`) and returns the rows of the table, sorted.
+/// Scans the sources of k8s-openapi (the folder with its `Cargo.toml`) and returns the rows of the table,
+/// sorted.
 ///
 /// # Errors
 /// Anything that is not as expected is an error that names the file or the number: see [`ScanError`].
@@ -156,7 +157,8 @@ mod tests {
         assert!(error.contains("name"), "{error}");
     }
 
-    /// Each item is a field, its JSON name and its type; each expected one a field, its JSON name and the type or `-`.
+    /// Each item is a field, its JSON name and its type; each expected one a field, its JSON name and the
+    /// type or `-`.
     fn check(fields: &[(&str, &str, &str)], expected: &[(&str, &str, &str)]) {
         let mut names = Names::default();
         for (field, json, type_path) in fields {

@@ -8,7 +8,7 @@ use syn::{Expr, ImplItem, Item, ItemImpl, Lit, Type};
 use super::ScanError;
 use crate::inventory::Scope;
 
-/// What a file says about the kind it declares.
+/// The declaration of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Declaration {
     pub(super) group: String,
@@ -20,7 +20,8 @@ pub(super) struct Declaration {
     pub(super) path: String,
 }
 
-/// The kind that `text`, the file at `path` below the folder `release`, declares, if it declares one that can be listed.
+/// The kind that `text`, the file at `path` below the folder `release`, declares, if it declares one that can
+/// be listed.
 pub(super) fn find(release: &Path, path: &Path, text: &str) -> Result<Option<Declaration>, ScanError> {
     // Most of the files declare parts of kinds; parsing them all would take ten times as long.
     if !text.contains("ListableResource") {

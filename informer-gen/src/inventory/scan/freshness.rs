@@ -1,15 +1,15 @@
-//! Compares the checked-in table with what the scanner found, and says what differs in terms of kinds.
+//! Compares the checked-in table with the scanned kinds.
 
 use std::collections::BTreeMap;
 
 use crate::inventory::Resource;
 use crate::inventory::table::{self, TableError, sort_key};
 
-/// Why the checked-in table is not what the scanner would write.
+/// Error of [`check_fresh`]: the checked-in table is stale.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StaleTable {
-    /// The table cannot even be read.
+    /// The table cannot be read.
     #[error("the table cannot be read")]
     Unreadable(#[from] TableError),
     /// Rows differ. Each list holds `apiVersion Kind`.
@@ -24,8 +24,8 @@ pub enum StaleTable {
         /// In both, with different cells.
         changed: Vec<String>,
     },
-    /// The rows say the same, but the text was edited.
-    #[error("the rows agree with k8s-openapi, but line {line} is not as the generator writes it")]
+    /// The rows are equal, but the text was edited.
+    #[error("the rows agree with k8s-openapi, but line {line} differs from the generated text")]
     Text {
         /// The first line that differs, counted from 1.
         line: usize,
@@ -35,7 +35,7 @@ pub enum StaleTable {
 /// Checks that `text` is, to the byte, the table of `scanned`.
 ///
 /// # Errors
-/// Says first which rows differ, because that is what a reader can act on; only then which line.
+/// If the table differs. The error names the rows that differ, or else the first line.
 pub fn check_fresh(text: &str, scanned: &[Resource]) -> Result<(), StaleTable> {
     let fresh = table::render(scanned);
     if text == fresh {
@@ -123,7 +123,7 @@ mod tests {
     fn an_edited_comment_is_found_by_its_line() {
         check_stale(
             &TABLE.replacen("Do not edit", "Please edit", 1),
-            "line 1 is not as the generator",
+            "line 1 differs from the generated text",
         );
     }
 }
