@@ -43,8 +43,8 @@ pub const FOLDERS: [&str; 3] = [
 pub enum EmitError {
     /// A kind has no valid accessor name.
     #[error(
-        "{api_version} {kind}: no accessor name, because the plural `{plural}` is not the words of the kind with another \
-         ending; the rule is in informer-gen/src/names.rs"
+        "{api_version} {kind}: no accessor name, because the plural `{plural}` is not the words of the kind \
+         with another ending; the rule is in informer-gen/src/names.rs"
     )]
     Accessor {
         /// The kind's group and version.

@@ -23,17 +23,18 @@ pub(crate) enum Command {
 /// The examples of `--help`, at its end.
 const EXAMPLES: &str = "\
 Examples:
-  informer-gen crd -f crds/ --out src/generated            from files, into a module tree; then write `mod generated;`
+  informer-gen crd -f crds/ --out src/generated            from files, into a module; add `mod generated;`
   informer-gen crd -f crds/ --out src/generated --check    the same in CI: fails if it would change anything
   kubectl get crd -o yaml | informer-gen crd -f - --group example.com --out src/generated
   informer-gen crd --cluster --group example.com --crate example-client
-  informer-gen crd --cluster --check --out src/generated   fails if the cluster no longer fits the code, field by field
+  informer-gen crd --cluster --check --out src/generated   fails if the schemas of the cluster changed
   informer-gen crd -f crds/ --types crate::api::{version} --out src/generated     with types of your own
 
 For a kind Foo of example.com/v1 that gives FooInformer, FooLister and FooNamespaceLister, and with
 `use generated::prelude::*` also `factory.example_com().v1().foos()` and `lister.foos(namespace)`.
 
-Exit code: 0 done, 1 bad input or something to write in --check, 2 wrong usage. Nothing is written unless everything can be.";
+Exit code: 0 success, 1 invalid input or differences with --check, 2 wrong usage.
+After an error nothing is written.";
 
 /// `informer-gen crd`.
 #[derive(Args, Debug)]

@@ -22,7 +22,8 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub enum ClusterError {
     /// No cluster is configured.
     #[error(
-        "no cluster: not running in a pod, and the kubeconfig ($KUBECONFIG or ~/.kube/config) cannot be used: {why}"
+        "no cluster: not running in a pod, and the kubeconfig ($KUBECONFIG or ~/.kube/config) cannot be \
+         used: {why}"
     )]
     NoCluster {
         /// The problem of the kubeconfig, without quotes from it: it contains secrets.

@@ -30,7 +30,8 @@ pub enum OutputError {
     },
     /// Files that this program did not write exist at the paths of generated files.
     #[error(
-        "cannot overwrite files that this program did not write: {}\n  move or delete them, or choose another --out",
+        "cannot overwrite files that this program did not write: {}\n  move or delete them, or choose \
+         another --out",
         list(paths)
     )]
     Foreign {

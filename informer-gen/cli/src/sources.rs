@@ -35,14 +35,16 @@ pub enum SourceError {
         path: PathBuf,
     },
     /// A file is too large.
-    #[error("{} has more than {MAX_FILE_BYTES} bytes; move the definitions to a separate file", path.display())]
+    #[error("{} has more than {MAX_FILE_BYTES} bytes; move the definitions to a separate \
+        file", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
     /// A folder is too large.
     #[error(
-        "more than {MAX_FILES} files, or more than {MAX_DEPTH} levels of folders, in {}; name a smaller folder",
+        "more than {MAX_FILES} files, or more than {MAX_DEPTH} levels of folders, in {}; name a smaller \
+         folder",
         path.display()
     )]
     TooMany {

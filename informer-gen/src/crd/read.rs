@@ -101,8 +101,8 @@ pub enum ReadError {
     },
     /// The definition uses a version of the API that was removed from Kubernetes.
     #[error(
-        "{place}: {name} uses {api_version}, which Kubernetes 1.22 removed; convert it to {GROUP}/v1, for example \
-         with `kubectl get crd {name} -o yaml` on a cluster that has it"
+        "{place}: {name} uses {api_version}, which Kubernetes 1.22 removed; convert it to {GROUP}/v1, for \
+         example with `kubectl get crd {name} -o yaml` on a cluster that has it"
     )]
     OldApi {
         /// The place of the definition.

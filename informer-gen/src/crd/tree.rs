@@ -112,9 +112,9 @@ pub enum TreeError {
     },
     /// A kind is no valid name of a Rust type.
     #[error(
-        "{place}: the kind `{kind}` of {name} is no valid name of a Rust type; write the type by hand under another \
-         name, use `factory.informer_for::<YourType>()`, and select the other definitions by name, as in \
-         `informer-gen crd -f <CRDs> foos.example.com`"
+        "{place}: the kind `{kind}` of {name} is no valid name of a Rust type; write the type by hand under \
+         another name, use `factory.informer_for::<YourType>()`, and select the other definitions by name, \
+         as in `informer-gen crd -f <CRDs> foos.example.com`"
     )]
     KindName {
         /// The place of the definition.
@@ -126,8 +126,8 @@ pub enum TreeError {
     },
     /// Two items would have the same name.
     #[error(
-        "{what} would have the name `{clash}` twice, for {one} and for {other}; generate them into two folders, with the \
-         names of the definitions of each"
+        "{what} would have the name `{clash}` twice, for {one} and for {other}; generate them into two \
+         folders, with the names of the definitions of each"
     )]
     Clash {
         /// What the name is of.
@@ -158,8 +158,8 @@ pub enum TreeError {
     },
     /// One existing type would be used for several versions, but a type belongs to one version.
     #[error(
-        "`{path}` would be the type of both {one} and {other}; add `{{version}}` to --types, or select one version, as in \
-         `foos.example.com/v1`"
+        "`{path}` would be the type of both {one} and {other}; add `{{version}}` to --types, or select one \
+         version, as in `foos.example.com/v1`"
     )]
     SharedType {
         /// The type.
@@ -180,8 +180,8 @@ pub enum TreeError {
     },
     /// The crate would have the name of one of its dependencies.
     #[error(
-        "the crate cannot be called `{name}`, because it depends on a crate of that name; choose another name, such as \
-         `example-client`"
+        "the crate cannot be called `{name}`, because it depends on a crate of that name; choose another \
+         name, such as `example-client`"
     )]
     CrateOfADependency {
         /// The given text.

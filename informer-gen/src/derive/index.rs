@@ -57,8 +57,8 @@ impl Index {
         problems.or(())?;
         let missing = |key: &str| {
             let message = format!(
-                "the index has no `{key}`: write `index(name = \"owner\", by = \"spec.owner\")`, or the name of a function \
-                 for `by`"
+                "the index has no `{key}`: write `index(name = \"owner\", by = \"spec.owner\")`, or the name \
+                 of a function for `by`"
             );
             syn::Error::new_spanned(&meta.path, message)
         };
@@ -110,8 +110,9 @@ impl By {
 
 fn broken(text: &LitStr) -> syn::Error {
     let message = format!(
-        "`{}` is neither a path of fields nor the name of a function: write `by = \"spec.owner\"` for a field, by its \
-         name in Rust and through any `Option` and `Vec`, or `by = \"owner_of\"` for a function",
+        "`{}` is neither a path of fields nor the name of a function: write `by = \"spec.owner\"` for a \
+         field, by its name in Rust and through any `Option` and `Vec`, or `by = \"owner_of\"` for a \
+         function",
         text.value()
     );
     syn::Error::new(text.span(), message)
@@ -123,8 +124,8 @@ fn checked_name(name: LitStr) -> syn::Result<LitStr> {
     let is_snake = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     if written.is_empty() || !written.chars().all(is_snake) {
         let message = format!(
-            "an index is named in snake case, since its accessor is called `by_` and its name; `{written}` is not: write \
-             `name = \"owner\"`"
+            "an index is named in snake case, since its accessor is called `by_` and its name; `{written}` \
+             is not: write `name = \"owner\"`"
         );
         return Err(syn::Error::new(name.span(), message));
     }
@@ -157,8 +158,8 @@ pub(super) fn check_fields(indexes: &[Index], fields: &[(String, String)]) -> sy
         let written = text.value();
         if let Some((name, path)) = fields.iter().find(|(name, _)| *name == written) {
             let message = format!(
-                "`{name}` is a field, and a name without dots is that of a function: write `by = \"{path}\"` for the field, or `by = \
-                 {name}` without quotes for a function of this name"
+                "`{name}` is a field, and a name without dots is that of a function: write `by = \"{path}\"` \
+                 for the field, or `by = {name}` without quotes for a function of this name"
             );
             return Err(syn::Error::new(text.span(), message));
         }

@@ -132,8 +132,8 @@ fn lister_extension(kind: &Kind) -> TokenStream {
     } = kind;
     let name = kind.name("ListerExt");
     let about = attributes(&format!(
-        "Gives the lister of [`{ident}`] the name of its kind: with this trait in scope, `lister.{accessor}(\"web\")` is \
-         `lister.namespace(\"web\")`."
+        "Gives the lister of [`{ident}`] the name of its kind: with this trait in scope, \
+         `lister.{accessor}(\"web\")` is `lister.namespace(\"web\")`."
     ));
     let about_method = attributes(&format!("Reads every [`{ident}`] of one namespace."));
     quote! {

@@ -72,8 +72,9 @@ fn of_resource(input: &DeriveInput, options: &Options) -> syn::Result<Ident> {
         None => Err(syn::Error::new_spanned(
             &input.ident,
             format!(
-                "`Informer` cannot know what the accessor of `{}` is called: write `#[informer(accessor = \"{}\")]`. (On the \
-                 spec of a custom resource, derive kube's `CustomResource` beside it; its `#[kube(..)]` says it.)",
+                "`Informer` cannot know what the accessor of `{}` is called: write `#[informer(accessor \
+                 = \"{}\")]`. (On the spec of a custom resource, derive kube's `CustomResource` beside it; \
+                 its `#[kube(..)]` says it.)",
                 input.ident,
                 accessor::guess(&input.ident)
             ),
@@ -91,7 +92,8 @@ fn type_name(keys: &KubeKeys) -> syn::Result<Ident> {
         _ => Err(syn::Error::new(
             root.span(),
             format!(
-                "`{name}` cannot be the name of a type: write one that can with `#[kube(root = \"..\")]`, the kind may stay"
+                "`{name}` cannot be the name of a type: write one that can with `#[kube(root = \"..\")]`, \
+                 the kind may stay"
             ),
         )),
     }

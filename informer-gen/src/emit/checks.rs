@@ -11,7 +11,9 @@ use super::source::module_doc;
 /// `tests/it/generated/pins.rs`: constants that compile only if a type is the one in the table.
 pub(super) fn pins(groups: &[Group<'_>]) -> TokenStream {
     let head = module_doc(&[
-        "Pins the type of every accessor and alias: constants that compile if it is right, and compile to nothing.".to_owned(),
+        "Pins the type of every accessor and alias: constants that compile if it is right, and compile to \
+         nothing."
+            .to_owned(),
     ]);
     let names = kinds(groups).map(|(_, _, kind)| {
         let (cfg, name) = (

@@ -84,8 +84,8 @@ impl Version<'_> {
     pub(super) fn absent(&self) -> impl Iterator<Item = String> {
         self.list_only.iter().map(|row| {
             format!(
-                "There is neither an informer nor a lister of `{}`: the API server computes it for each request and cannot \
-                 watch it. List it with `kube::Api` when you need it.",
+                "There is neither an informer nor a lister of `{}`: the API server computes it for each \
+                 request and cannot watch it. List it with `kube::Api` when you need it.",
                 row.kind
             )
         })

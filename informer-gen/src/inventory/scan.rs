@@ -64,7 +64,8 @@ pub enum ScanError {
     },
     /// Numbers of kinds are not the known ones.
     #[error(
-        "{}; check the added and removed kinds, then correct the numbers in informer-gen/src/inventory/known.rs",
+        "{}; check the added and removed kinds, then correct the numbers in \
+         informer-gen/src/inventory/known.rs",
         wrong.join(", ")
     )]
     Counts {
@@ -330,8 +331,8 @@ mod tests {
         let counts = counts.map(|(what, expected, found)| (what.to_owned(), expected, found));
         assert_eq!(
             check_counts(&counts).unwrap_err().to_string(),
-            "95 kinds instead of 93 in Kubernetes 1.37, 111 kinds instead of 109 in any release; look at what came and went, \
-             then correct the numbers in informer-gen/src/inventory/known.rs"
+            "95 kinds instead of 93 in Kubernetes 1.37, 111 kinds instead of 109 in any release; check the \
+             added and removed kinds, then correct the numbers in informer-gen/src/inventory/known.rs"
         );
         assert!(check_counts(&counts[..1]).is_ok());
     }

@@ -1,4 +1,5 @@
-//! Every kind of bad input: an error that says where and what to do, the exit code, and not one file or folder more than before.
+//! Every kind of bad input: an error that says where and what to do, the exit code, and not one file or
+//! folder more than before.
 
 use super::support::{Folder, definition, foo};
 

@@ -1,4 +1,5 @@
-//! `informer-gen crd` as its users run it: the program, in a folder of its own, by what it prints, writes and returns.
+//! `informer-gen crd` as its users run it: the program, in a folder of its own, by what it prints, writes and
+//! returns.
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 

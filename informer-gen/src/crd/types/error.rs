@@ -20,8 +20,8 @@ pub struct SchemaError {
 pub enum SchemaProblem {
     /// The version has no schema.
     #[error(
-        "the version has no schema (`schema.openAPIV3Schema`); write the types by hand and name their module with \
-         `--types path::to::mod`"
+        "the version has no schema (`schema.openAPIV3Schema`); write the types by hand and name their module \
+         with `--types path::to::mod`"
     )]
     NoSchema,
     /// The kind is no valid name of a Rust type.
@@ -58,7 +58,8 @@ pub enum SchemaProblem {
     },
     /// A reference, which structural schemas do not allow.
     #[error(
-        "`{path}` has a `$ref` to `{reference}`, which structural schemas do not allow; replace it by its target"
+        "`{path}` has a `$ref` to `{reference}`, which structural schemas do not allow; replace it by its \
+         target"
     )]
     Reference {
         /// The path.
@@ -83,8 +84,8 @@ pub enum SchemaProblem {
     },
     /// The schema has too many levels.
     #[error(
-        "`{path}` is more than {limit} levels deep; set `x-kubernetes-preserve-unknown-fields` on a parent and remove the \
-         properties below it, or use `--types path::to::mod`"
+        "`{path}` is more than {limit} levels deep; set `x-kubernetes-preserve-unknown-fields` on a parent \
+         and remove the properties below it, or use `--types path::to::mod`"
     )]
     TooDeep {
         /// The path.
@@ -94,7 +95,8 @@ pub enum SchemaProblem {
     },
     /// The schema has too many parts.
     #[error(
-        "more than {limit} fields and values, reached at `{path}`; use `--types path::to::mod` with hand-written types"
+        "more than {limit} fields and values, reached at `{path}`; use `--types path::to::mod` with \
+         hand-written types"
     )]
     TooLarge {
         /// The path at which the limit was reached.

@@ -54,8 +54,8 @@ pub(super) fn checked(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
 pub(super) fn read(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
     let wrong = |problem: &str| {
         let message = format!(
-            "{problem}: a projection is a struct whose fields have the names they have in the whole type, as in `struct {} {{ \
-             metadata: ObjectMeta, .. }}`",
+            "{problem}: a projection is a struct whose fields have the names they have in the whole type, as \
+             in `struct {} {{ metadata: ObjectMeta, .. }}`",
             input.ident
         );
         Err(syn::Error::new_spanned(&input.ident, message))
@@ -109,7 +109,8 @@ fn check_renamed(fields: &[Field<'_>]) -> syn::Result<()> {
         let mut others = fields.iter().enumerate().filter(|(other, _)| *other != place);
         if let Some((_, other)) = others.find(|(_, other)| other.may_read(&name.value())) {
             let message = format!(
-                "`{}` is read into the field `{}` already, and a value is read once: take one of the two away",
+                "`{}` is read into the field `{}` already, and a value is read once: take one of the two \
+                 away",
                 name.value(),
                 other.name()
             );
@@ -138,8 +139,8 @@ pub(super) fn check_metadata(input: &DeriveInput, fields: &[Field<'_>]) -> syn::
         };
     }
     let message = format!(
-        "`{}` has no `metadata`, and an informer needs the name and the version of an object: add the field `metadata: \
-         ObjectMeta`",
+        "`{}` has no `metadata`, and an informer needs the name and the version of an object: add the field \
+         `metadata: ObjectMeta`",
         input.ident
     );
     Err(syn::Error::new_spanned(&input.ident, message))

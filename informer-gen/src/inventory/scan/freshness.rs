@@ -14,7 +14,8 @@ pub enum StaleTable {
     Unreadable(#[from] TableError),
     /// Rows differ. Each list holds `apiVersion Kind`.
     #[error(
-        "rows differ from k8s-openapi; not in its sources: {unknown:?}; not in the table: {missing:?}; changed: {changed:?}"
+        "rows differ from k8s-openapi; not in its sources: {unknown:?}; not in the table: {missing:?}; \
+         changed: {changed:?}"
     )]
     Rows {
         /// In the table, but not a kind of k8s-openapi.
