@@ -204,6 +204,11 @@ async fn a_credential_plugin_is_named_without_arguments_and_environment() {
             &[],
             "\"no-such-plugin\" was not found",
         ),
+        (
+            "/dev/null",
+            &["hunter2"],
+            "cannot start the credential plugin \"/dev/null\"",
+        ),
         ("false", &["hunter2"], "\"false\" failed with exit status: 1"),
         (
             "echo",

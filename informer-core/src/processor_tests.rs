@@ -149,6 +149,23 @@ fn a_removed_handler_inside_its_last_call_is_kept_until_it_returns() {
     drop(serving);
 }
 
+/// A removal inside the handler itself cannot wait for its end; one inside another handler can.
+#[test]
+fn a_removal_inside_a_handler_waits_for_other_handlers_only() {
+    let fixture = Fixture::new(None);
+    let (one, other) = (fixture.handler(), fixture.handler());
+    let (_serving, other_serving) = (one.serve(), other.serve());
+    let mut removal = one.inside(|| Registration::new(other.clone()).remove());
+    assert!(
+        (&mut removal).now_or_never().is_none(),
+        "the other one still runs"
+    );
+    drop(other_serving);
+    assert!(removal.now_or_never().is_some());
+    let removal = one.inside(|| Registration::new(one.clone()).remove());
+    assert!(removal.now_or_never().is_some());
+}
+
 /// A runtime that shuts down drops the tasks of handlers at any await.
 #[test]
 fn a_task_dropped_inside_a_call_is_no_longer_busy() {

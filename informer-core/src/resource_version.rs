@@ -157,6 +157,7 @@ mod tests {
         check("01", "1", None);
         check("-1", "1", None);
         check("", "1", None);
+        check(&"9".repeat(60), "abc", None);
     }
 
     #[test]

@@ -103,3 +103,33 @@ impl Default for HandlerOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every method changes its own option and keeps the others.
+    #[test]
+    fn options_can_be_set_in_any_order() {
+        let period = Some(Duration::from_secs(60));
+        let one = HandlerOptions::default()
+            .name("a")
+            .buffer(7)
+            .resync(period)
+            .on_overflow(Overflow::Disconnect)
+            .run_on(Offload::Inline);
+        let other = HandlerOptions::default()
+            .run_on(Offload::Inline)
+            .on_overflow(Overflow::Disconnect)
+            .resync(period)
+            .buffer(7)
+            .name("a");
+        for options in [one, other] {
+            assert_eq!(options.name.as_deref(), Some("a"));
+            assert_eq!(options.buffer, 7);
+            assert_eq!(options.resync, HandlerResync::Every(Duration::from_secs(60)));
+            assert_eq!(options.on_overflow, Overflow::Disconnect);
+            assert_eq!(options.run_on, Offload::Inline);
+        }
+    }
+}

@@ -260,3 +260,26 @@ fn chain(error: &kube::Error) -> String {
 fn innermost(error: &kube::Error) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::client::AuthError;
+
+    use super::*;
+
+    /// Tells failures that need a change of the configuration apart from those of the network.
+    #[test]
+    fn missing_credentials_and_malformed_requests_are_errors_of_the_request() {
+        let error = of_kube(&kube::Error::Auth(AuthError::ExecPluginFailed));
+        let SourceError::Request(text) = &error else {
+            panic!("{error}");
+        };
+        assert!(
+            text.starts_with("no credentials: the output of the credential plugin"),
+            "{text}"
+        );
+        let malformed = http::Request::builder().uri("\n").body(()).unwrap_err();
+        let error = of_kube(&kube::Error::HttpError(malformed));
+        assert!(matches!(error, SourceError::Request(_)), "{error}");
+    }
+}

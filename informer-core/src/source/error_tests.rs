@@ -88,11 +88,19 @@ fn the_three_forms_of_a_too_large_version_are_recognised() {
     for json in [
         r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"x"}]}}"#,
         r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
+        r#"{"kind":"Status","code":504,"details":{"causes":[{"message":"Too large resource version"}]}}"#,
+        r#"{"kind":"Status","reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
         r#"{"kind":"Status","code":504,"message":"Timeout: Too large resource version: 9, current: 3"}"#,
     ] {
         assert!(status(json).is_too_large_version(), "{json}");
     }
-    assert!(!status(r#"{"kind":"Status","code":504,"reason":"Timeout"}"#).is_too_large_version());
+    for json in [
+        r#"{"kind":"Status","code":504,"reason":"Timeout"}"#,
+        r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"message":"x"}]}}"#,
+        r#"{"kind":"Status","code":500,"reason":"InternalError","details":{"causes":[{"message":"Too large resource version"}]}}"#,
+    ] {
+        assert!(!status(json).is_too_large_version(), "{json}");
+    }
 }
 
 /// A custom source may put anything into an error.

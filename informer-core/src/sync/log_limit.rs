@@ -77,6 +77,19 @@ mod tests {
     }
 
     #[test]
+    fn every_period_has_one_burst_and_begins_with_its_first_line() {
+        let begun = Instant::now();
+        let mut limit = LogLimit::default();
+        assert_eq!(limit.news(begun), Some(0));
+        let late = begun + PERIOD - Duration::from_secs(1);
+        let logged = (0..1_000).filter(|_| limit.news(late).is_some()).count();
+        assert_eq!(logged, BURST as usize - 1);
+        let next = begun + PERIOD;
+        let logged = (0..1_000).filter(|_| limit.news(next).is_some()).count();
+        assert_eq!(logged, BURST as usize);
+    }
+
+    #[test]
     fn a_repetition_is_logged_once_per_period_with_a_count() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
