@@ -1,6 +1,6 @@
 //! The store: one writer, any number of readers that never wait, and atomic commits.
 //!
-//! An [`IndexerWriter`] publishes immutable [`Snapshot`]s; an [`Indexer`] reads the newest one. Objects are
+//! An `IndexerWriter` publishes immutable [`Snapshot`]s; an [`Indexer`] reads the newest one. Objects are
 //! kept in a copy-on-write tree ordered by namespace and name, so a commit copies only what it changes, and
 //! a snapshot may be held for any time. Secondary indexes ([`Index`]) hold the objects themselves and
 //! belong to the same snapshot.
@@ -24,21 +24,29 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use self::commit::Commit;
 pub use self::freshness::Freshness;
 pub use self::index::{Index, IndexDefinition, IndexError, IndexStatus, IndexValue, IndexView};
 pub use self::indexer::Indexer;
 pub use self::key_ref::KeyRef;
-pub use self::replace::{Missing, Outcome, Replaced, Replacement};
 pub use self::select::Selected;
 pub use self::snapshot::{Entries, Snapshot};
 pub use self::stale::Stale;
-pub use self::stored_object::{ObjectRef, StoredObject};
+pub use self::stored_object::ObjectRef;
 pub use self::ttl::{Clock, SystemClock, TtlStore};
-pub use self::versions::{Progress, VersionChange, Versions};
-pub use self::writer::{IndexerWriter, Retired};
+pub use self::versions::{Progress, Versions};
+
+// The write side: not part of the API. `listers` fills a store for `Lister::from_objects`.
+#[doc(hidden)]
+pub use self::{
+    commit::Commit,
+    replace::{Missing, Outcome, Replaced, Replacement},
+    stored_object::StoredObject,
+    versions::VersionChange,
+    writer::{IndexerWriter, Retired},
+};
 
 /// Creates an empty store. Returns its only writer, and a reader.
+#[doc(hidden)]
 pub fn new<K: Send + Sync + 'static>() -> (IndexerWriter<K>, Indexer<K>) {
     let writer = IndexerWriter::new();
     let indexer = writer.indexer();
