@@ -1,4 +1,5 @@
-//! The shared informer: one list and one watch of one kind, one cache, any number of handlers and readers.
+//! The shared informer: one list, one watch and one cache for one kind, with any number of handlers and
+//! readers.
 
 mod builder;
 mod erased;
@@ -41,20 +42,20 @@ pub use options::{InformerOptions, Namespaces};
 pub use pending::PendingScopes;
 pub use status::{InformerStatus, StatusWatch};
 
-/// A local, indexed, always-current copy of the objects of one kind, and the events of its changes.
+/// A local, indexed, current copy of the objects of one kind, with events for its changes.
 ///
-/// A `SharedInformer` is a handle: clones share one cache. It lists and watches once, whoever reads and however many
-/// handlers listen. When the last handle is dropped it stops (a handler that captures one keeps it alive); readers ([`indexer`](Self::indexer)) then go on answering from the
-/// last state.
+/// A `SharedInformer` is a handle: clones share one cache. It lists and watches once for any number of
+/// readers and handlers. It stops when the last handle is dropped (a handler that captures one keeps it
+/// alive); readers ([`indexer`](Self::indexer)) then return the last state.
 ///
-/// # What may be relied on
+/// # Guarantees
 ///
-/// - The cache shows, per object, states the server had, in their order, never going back, unless the server itself was rewound,
-///   which is reported in [`status`](Self::status).
-/// - A handler hears of each object an addition, then updates, then a deletion, in the order of the commits; no
-///   deletion is lost, not even one that happened while the connection was down.
-/// - When a handler hears of a change, the cache already has it.
-/// - Reads never wait, neither for the network nor for a writer, and see whole commits only.
+/// - Per object, the cache shows states that the server had, in their order. It never goes back, unless the
+///   server itself was rewound (an etcd restore), which [`status`](Self::status) reports.
+/// - A handler receives for each object an addition, then updates, then a deletion, in the order of the
+///   commits. No deletion is lost, not even one that happened while the connection was down.
+/// - When a handler receives a change, the cache already contains it.
+/// - Reads never block, neither on the network nor on a writer, and see only whole commits.
 ///
 /// # Example
 ///
@@ -81,12 +82,12 @@ struct Shared<K: Object> {
     processor: Arc<Processor<K>>,
     board: Arc<Board>,
     synced: Latch,
-    /// Set when no task is left.
+    /// Set when no task is running.
     stopped: Latch,
     commits: watch::Sender<u64>,
     /// The label selector of every request.
     selector: Selector,
-    /// For handlers and streams that bring no options.
+    /// For handlers and streams that are added without options.
     handler_defaults: HandlerOptions,
     life: Mutex<Life<K>>,
     token: CancellationToken,
@@ -109,9 +110,11 @@ impl<K: Object> Clone for SharedInformer<K> {
 }
 
 impl<K: Object + DeserializeOwned> SharedInformer<K> {
-    /// Prepares an informer over a client. Nothing is asked of the server before [`start`](Self::start).
+    /// Returns a builder for an informer that uses a client. It sends no request before
+    /// [`start`](Self::start).
     ///
-    /// Any `kube::Client` will do; [`client::try_default`](crate::client::try_default) makes one that suits watching best.
+    /// Any `kube::Client` works; [`client::try_default`](crate::client::try_default) creates one tuned for
+    /// watching.
     pub fn builder(client: kube::Client) -> SharedInformerBuilder<K>
     where
         K::DynamicType: Default + Clone,
@@ -119,7 +122,8 @@ impl<K: Object + DeserializeOwned> SharedInformer<K> {
         SharedInformerBuilder::over_client(client, K::DynamicType::default())
     }
 
-    /// Like [`builder`](Self::builder), for a kind known at run time only: `DynamicObject` with its `ApiResource`.
+    /// Like [`builder`](Self::builder), for a kind that is known only at run time: `DynamicObject` with its
+    /// `ApiResource`.
     pub fn builder_with(client: kube::Client, dynamic_type: K::DynamicType) -> SharedInformerBuilder<K>
     where
         K::DynamicType: Clone,
@@ -129,7 +133,7 @@ impl<K: Object + DeserializeOwned> SharedInformer<K> {
 }
 
 impl<K: Object> SharedInformer<K> {
-    /// An informer over a source of one's own, with all defaults.
+    /// Creates an informer of a custom source, with all defaults.
     pub fn from_source(source: impl ListWatch<K>) -> Self {
         let builder = SharedInformerBuilder::over_sources(vec![Arc::new(source) as Arc<dyn ListWatch<K>>]);
         builder
@@ -137,22 +141,22 @@ impl<K: Object> SharedInformer<K> {
             .expect("one source of any scope is valid, and the defaults are")
     }
 
-    /// Prepares an informer over sources of one's own. Their scopes must not overlap. Namespaces, selectors and the other
-    /// settings of requests are the sources' business: the builder's have no effect on them.
+    /// Returns a builder for an informer of custom sources. Their scopes must not overlap. Namespaces,
+    /// selectors and other request options of the builder have no effect on them: the sources decide.
     pub fn builder_from_sources(sources: Vec<Arc<dyn ListWatch<K>>>) -> SharedInformerBuilder<K> {
         SharedInformerBuilder::over_sources(sources)
     }
 
-    /// Adds a handler: a closure, [`Handlers`](crate::Handlers), [`Filtered`](crate::Filtered), or anything that implements
-    /// [`EventHandler`].
+    /// Adds a handler: a closure, [`Handlers`](crate::Handlers), [`Filtered`](crate::Filtered), or anything
+    /// that implements [`EventHandler`].
     ///
-    /// Handlers may be added at any time. One that comes late first hears of every object in the cache as an addition
-    /// with [`Origin::Initial`](crate::Origin::Initial), then of every later change exactly once.
+    /// Handlers may be added at any time. A late one first receives every object in the cache as an addition
+    /// with [`Origin::Initial`](crate::Origin::Initial), then every later change exactly once.
     pub fn add_handler<H: EventHandler<K>>(&self, handler: H) -> Result<Registration, AddHandlerError> {
         self.add_handler_with(self.shared.handler_defaults.clone(), handler)
     }
 
-    /// Adds a handler with options of its own.
+    /// Like [`add_handler`](Self::add_handler), with options for this handler.
     pub fn add_handler_with<H: EventHandler<K>>(
         &self,
         options: HandlerOptions,
@@ -167,8 +171,8 @@ impl<K: Object> SharedInformer<K> {
     /// Adds a handler that awaits: a closure that returns a future, or anything that implements
     /// [`AsyncEventHandler`].
     ///
-    /// A closure that uses state of its own clones it for each event, because a future may not borrow from
-    /// the closure that returned it:
+    /// A closure with captured state clones it for each event, because a future cannot borrow from the
+    /// closure that returned it:
     ///
     /// ```no_run
     /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
@@ -190,7 +194,7 @@ impl<K: Object> SharedInformer<K> {
     /// "async closure does not implement `FnMut` because it captures state from its environment".
     pub fn add_async_handler<H>(&self, handler: H) -> Result<Registration, AddHandlerError>
     where
-        // The compiler shows the line of the bound that is not met, so the comment on it is the hint.
+        // The compiler shows the line of the unmet bound, so its comment is the hint for the user.
         H: AsyncEventHandler<K>, // with state `x`: `move |event| { let x = x.clone(); async move { .. } }`
     {
         self.add_async_handler_with(self.shared.handler_defaults.clone(), handler)
@@ -222,7 +226,7 @@ impl<K: Object> SharedInformer<K> {
             .unwrap_or_else(|| std::any::type_name::<H>().to_owned());
         let mut life = self.shared.life.lock();
         if self.shared.token.is_cancelled() {
-            // The tasks may not have noticed yet, but none will serve a handler any more.
+            // The tasks may still be running, but they no longer serve new handlers.
             return Err(AddHandlerError::Stopped);
         }
         let listener = self
@@ -234,17 +238,18 @@ impl<K: Object> SharedInformer<K> {
         Ok(Registration::new(listener).with_early_stop(self.early_stop()))
     }
 
-    /// The events as a stream, for async code: first every object in the cache, then every change. Ends when the informer
-    /// stops; at once if it has.
+    /// Returns the events as a stream, for async code: first every object in the cache, then every change. It
+    /// ends when the informer stops.
     pub fn events(&self) -> EventStream<K> {
         self.events_with(&self.shared.handler_defaults)
     }
 
-    /// The events as a stream, with a buffer of one's own choice.
+    /// Like [`events`](Self::events), with options for this stream.
     pub fn events_with(&self, options: &HandlerOptions) -> EventStream<K> {
         let name = options.name.clone().unwrap_or_else(|| "events()".to_owned());
         if self.is_stopped() {
-            // A token of the user's may have stopped it before it ran; nobody else would end the stream.
+            // The user's token may have stopped it before the start. Then no task exists that would end the
+            // stream.
             self.shared.end_if_never_started();
         }
         let listener = self
@@ -254,26 +259,27 @@ impl<K: Object> SharedInformer<K> {
         EventStream::new(listener).with_early_stop(self.early_stop())
     }
 
-    /// For everything that waits: ends this informer if its token is cancelled before it was started.
+    /// Returns a guard for waits, which ends this informer if its token is cancelled before the start.
     fn early_stop(&self) -> EarlyStop {
         let shared = Arc::downgrade(&self.shared);
         EarlyStop::new(self.shared.token.clone(), move || {
-            // A dropped informer has ended already.
+            // A dropped informer has already ended.
             if let Some(shared) = shared.upgrade() {
                 shared.end_if_never_started();
             }
         })
     }
 
-    /// The reading side of the cache. It outlives the informer and then answers from the last state.
+    /// Returns the reader of the cache. It outlives the informer and then returns the last state.
     pub fn indexer(&self) -> Indexer<K> {
         self.shared.indexer.clone()
     }
 
-    /// Adds a secondary index by a function from an object to its values, complete at once.
+    /// Adds a secondary index by a function from an object to its values. The index is complete when this
+    /// returns.
     ///
-    /// The function must be pure and may read the cache; it must not add handlers or ask for the status, because it may run
-    /// while a commit becomes visible.
+    /// The function must be pure. It may read the cache, but must not add handlers or read the status,
+    /// because it may run while a commit becomes visible.
     ///
     /// ```no_run
     /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
@@ -282,7 +288,7 @@ impl<K: Object> SharedInformer<K> {
     /// let on_node = informer.add_index("node", |pod: &Pod| {
     ///     pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect::<Vec<_>>()
     /// })?;
-    /// let there = on_node.get("node-1");
+    /// let pods = on_node.get("node-1");
     /// # Ok(())
     /// # }
     /// ```
@@ -295,8 +301,8 @@ impl<K: Object> SharedInformer<K> {
         self.shared.indexer.add_index(name, values)
     }
 
-    /// The index of a definition, added if it is not there yet: definitions are values, so that several parts of a program can
-    /// name the same index.
+    /// Returns the index of a definition, and adds it if it does not exist. Definitions are static values, so
+    /// several parts of a program can share an index.
     pub fn index<V: IndexValue>(
         &self,
         definition: &'static IndexDefinition<K, V>,
@@ -304,21 +310,22 @@ impl<K: Object> SharedInformer<K> {
         self.shared.indexer.index(definition)
     }
 
-    /// An index over the values of one label.
+    /// Adds an index over the values of one label.
     pub fn add_label_index(&self, label: &str) -> Result<Index<K, String>, IndexError> {
         self.shared.indexer.add_label_index(label)
     }
 
-    /// Whether the whole initial state is in the cache. It says nothing about now: see [`status`](Self::status).
+    /// Returns whether the complete initial state is in the cache. [`status`](Self::status) reports whether
+    /// the cache is current.
     pub fn has_synced(&self) -> bool {
         self.shared.synced.is_set()
     }
 
-    /// Waits until the whole initial state is in the cache. Any number of tasks may wait.
+    /// Waits until the complete initial state is in the cache. Any number of tasks may wait.
     ///
-    /// It has no time limit: it goes on waiting while the server refuses or cannot be reached, and returns an
-    /// error only when the informer stops. Use [`synced_within`](Self::synced_within), or a factory's
-    /// `wait_for_sync`, to get the reason why an informer does not sync.
+    /// It has no time limit: it keeps waiting while the server refuses requests or is unreachable, and
+    /// returns an error only when the informer stops. Use [`synced_within`](Self::synced_within), or a
+    /// factory's `wait_for_sync`, to get the reason why an informer does not sync.
     pub async fn synced(&self) -> Result<(), NotSynced> {
         tokio::select! {
             biased;
@@ -330,11 +337,11 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Waits until the whole initial state is in the cache, for at most `time`.
+    /// Waits until the complete initial state is in the cache, for at most `time`.
     ///
     /// # Errors
-    /// [`NotSynced`] names every scope that is not in sync with its state and, if one of its requests failed,
-    /// the error.
+    /// [`NotSynced`] names every scope that is not in sync, with its state and, if a request failed, the
+    /// error.
     pub async fn synced_within(&self, time: Duration) -> Result<(), NotSynced> {
         match tokio::time::timeout(time, self.synced()).await {
             Ok(outcome) => outcome,
@@ -349,20 +356,21 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// The version of the cache; `None` before the first list, and for an informer over several namespaces whose versions differ
-    /// (its [`status`](Self::status) has one for each).
+    /// Returns the version of the cache: `None` before the first list, and for an informer of several
+    /// namespaces whose versions differ (its [`status`](Self::status) has one per namespace).
     pub fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
         self.shared.indexer.resource_version()
     }
 
-    /// How many handlers and streams are kept in memory, removed ones included. For the workspace's tests.
+    /// Returns the number of handlers and streams in memory, including removed ones. For the workspace's
+    /// tests.
     #[cfg(feature = "__internals")]
     #[doc(hidden)]
     pub fn kept_handlers(&self) -> usize {
         self.shared.processor.kept()
     }
 
-    /// Whether the informer has stopped for good.
+    /// Returns whether the informer has stopped. It cannot be started again.
     pub fn is_stopped(&self) -> bool {
         self.shared.token.is_cancelled()
     }
@@ -377,5 +385,5 @@ impl<K: Object> fmt::Debug for SharedInformer<K> {
     }
 }
 
-/// The task of one handler, ready to be spawned.
+/// The task of one handler, not spawned yet.
 type BoxedRun = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -1,6 +1,7 @@
-//! The machinery of a shared informer, generic over the kind: reflector, queue, indexed store, and handlers.
+//! The implementation of a shared informer, generic over the kind: reflector, queue, indexed store and
+//! handlers.
 //!
-//! Most programs use the `informers` crate on top of this one. Start here from [`SharedInformer`]:
+//! Most programs use the crate `informers` instead. Without it, start with [`SharedInformer`]:
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,8 +16,8 @@
 //! # }
 //! ```
 //!
-//! Data flows one way: a [`ListWatch`](source::ListWatch) source, a reflector, the [`delta`] queue, a committer that commits to
-//! the [`store`], and handlers. ARCHITECTURE.md in the repository has the map.
+//! Data flows one way: a [`ListWatch`](source::ListWatch) source, a reflector, the [`delta`] queue, a
+//! committer that commits to the [`store`], and handlers. ARCHITECTURE.md in the repository has the map.
 
 // Links in the docs of the shared options must resolve both here and in `informers`.
 #[allow(unused_extern_crates, reason = "only rustdoc uses it")]

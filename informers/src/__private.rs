@@ -1,4 +1,4 @@
-//! What the expansions of the derive macros call. Not part of the API: it may change in any release.
+//! Support for code expanded by the derive macros. Not part of the API: it may change in any release.
 
 use std::iter;
 
@@ -8,9 +8,9 @@ pub use {k8s_openapi, kube, serde};
 /// Compiles for kinds only. Never called.
 pub fn is_kind<K: Kind>() {}
 
-/// What an informer can be of.
+/// A type that can have an informer.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no kind: it does not implement `kube::Resource`",
+    message = "`{Self}` is not a kind: it does not implement `kube::Resource`",
     label = "not a kind",
     note = "derive kube's `CustomResource` beside `Informer` on the spec, or `kube::Resource` on the type; \
             `#[informer(of = ..)]` makes it a projection of a kind"
@@ -21,24 +21,24 @@ pub trait Kind {}
 #[diagnostic::do_not_recommend]
 impl<K: kube::Resource> Kind for K {}
 
-/// The values that an index function gives, whatever it gives them in.
+/// Collects the values that an index function returns.
 #[inline]
 pub fn collected<V, I: IndexValues<V>>(values: I) -> Vec<V> {
     values.collected()
 }
 
-/// What an index function may return.
+/// A return type of an index function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be iterated over for values of the type `{V}`",
     label = "this function returns `{Self}`",
     note = "return `Option<{V}>`, `Vec<{V}>` or any other iterator of `{V}`; `value = \"..\"` sets another type of values"
 )]
 pub trait IndexValues<V> {
-    /// All of them.
+    /// Returns all values.
     fn collected(self) -> Vec<V>;
 }
 
-// Without this the compiler would say what an iterator is, and not what to write.
+// Without this the compiler would explain iterators instead of the fix.
 #[diagnostic::do_not_recommend]
 impl<V, I: IntoIterator<Item = V>> IndexValues<V> for I {
     #[inline]
@@ -47,20 +47,20 @@ impl<V, I: IntoIterator<Item = V>> IndexValues<V> for I {
     }
 }
 
-/// The value that an index has of a field.
+/// Returns the index value of a field.
 #[inline]
 pub fn value<V, F: IndexField<V>>(field: &F) -> V {
     field.value()
 }
 
-/// A field that an index may have as a value: one of the type of the values, or a box of it.
+/// A field that can be an index value: of the value type, or a box of it.
 #[diagnostic::on_unimplemented(
     message = "the field is of the type `{Self}`, and the values of the index are of the type `{V}`",
     label = "this field is of the type `{Self}`",
     note = "write `value = \"{Self}\"` beside `by`, or name a function for `by` that returns values of the type `{V}`"
 )]
 pub trait IndexField<V> {
-    /// A copy.
+    /// Returns a copy.
     fn value(&self) -> V;
 }
 
@@ -71,7 +71,7 @@ impl<V: Clone> IndexField<V> for V {
     }
 }
 
-// Good for more than boxes: with one implementation alone the compiler would conclude from it what the field has to be.
+// Not only for boxes: with a single implementation the compiler would infer the type of the field from it.
 #[diagnostic::do_not_recommend]
 impl<V: Clone> IndexField<V> for Box<V> {
     #[inline]
@@ -80,27 +80,27 @@ impl<V: Clone> IndexField<V> for Box<V> {
     }
 }
 
-/// A field on the way to the values of an index. [`each`](Self::each) goes through one container.
+/// A field on the path to the values of an index. [`each`](Self::each) iterates over one container.
 ///
-/// A macro does not know the type of a field. The compiler does, and takes the method for containers if the field is one,
-/// because inherent methods come before those of traits; else that of [`Plain`].
+/// A macro does not know the type of a field. The compiler does: it picks the inherent method if the field is
+/// a container, because inherent methods come before trait methods, else the method of [`Plain`].
 #[derive(Debug)]
 pub struct Field<'a, T>(pub &'a T);
 
 impl<'a, C: Container> Field<'a, C> {
-    /// What is in the container.
+    /// Returns the items of the container.
     #[inline]
     pub fn each(self) -> impl Iterator<Item = &'a C::Item> {
         self.0.items()
     }
 }
 
-/// What a path of fields goes through.
+/// A container that a path of fields can pass through.
 pub trait Container {
-    /// What is in it.
+    /// The type of its items.
     type Item;
 
-    /// All of it.
+    /// Returns all items.
     fn items(&self) -> impl Iterator<Item = &Self::Item>;
 }
 
@@ -122,9 +122,9 @@ impl<T> Container for Vec<T> {
     }
 }
 
-/// A field that is no container.
+/// A field that is not a container.
 pub trait Plain<'a, T> {
-    /// The field itself.
+    /// Returns the field itself.
     fn each(self) -> iter::Once<&'a T>;
 }
 

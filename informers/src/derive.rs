@@ -1,10 +1,11 @@
-//! The derive macros, with what users read about them: a proc macro cannot have examples that need kube.
+//! The derive macros and their documentation: a proc-macro crate cannot have examples that need kube.
 
-/// Gives a kind of your own what built-in kinds have: names for its informer and its listers, and an accessor of the factory.
+/// Adds what built-in kinds have to a custom kind: aliases for its informer and listers, and an accessor on
+/// the factory.
 ///
 /// # On a custom resource
 ///
-/// It stands beside kube's `CustomResource`, before it or after it, and reads the same `#[kube(..)]`:
+/// Derive it beside kube's `CustomResource`, in any order. It reads the same `#[kube(..)]` attribute:
 ///
 /// ```
 /// # mod example {
@@ -26,22 +27,22 @@
 /// # }
 /// ```
 ///
-/// For a kind `Order` it writes, with the visibility of the struct:
+/// For a kind `Order` it generates, with the visibility of the struct:
 ///
-/// | item | what it is |
+/// | item | meaning |
 /// |---|---|
-/// | `OrderInformer` | [`ResourceInformer<Order>`](crate::ResourceInformer), what `factory.orders()` returns |
+/// | `OrderInformer` | [`ResourceInformer<Order>`](crate::ResourceInformer); `factory.orders()` returns it |
 /// | `OrderLister` | [`Lister<Order>`](crate::Lister) |
-/// | `OrderNamespaceLister` | [`NamespaceLister<Order>`](crate::NamespaceLister); not if the kind is known to have no namespaces |
+/// | `OrderNamespaceLister` | [`NamespaceLister<Order>`](crate::NamespaceLister); not for cluster-scoped kinds |
 /// | `OrderFactoryExt` | the trait with `factory.orders()` |
-/// | `OrderListerExt` | the trait with `lister.orders("web")`; only beside `#[kube(namespaced)]` |
-/// | `OrderIndexes` | the trait with the accessors of [indexes](#indexes), if there are any |
+/// | `OrderListerExt` | the trait with `lister.orders("web")`; only with `#[kube(namespaced)]` |
+/// | `OrderIndexes` | the trait with the accessors of [indexes](#indexes), if any |
 ///
 /// Other modules import the traits: `use crate::orders::{OrderFactoryExt as _, OrderListerExt as _};`.
 ///
-/// The names come from the type, which is the kind or kube's `root`. The accessor is the plural, as `plural` says it or as kube's derive
-/// makes it, with the words of the kind apart: `IPAddressPool` has `ip_address_pools()`. `accessor` says otherwise, and has to if the
-/// factory has a method of that name:
+/// The names derive from the type, which is the kind or kube's `root`. The accessor is the plural (`plural`,
+/// or the one kube's derive computes) with the word breaks of the kind: `IPAddressPool` has
+/// `ip_address_pools()`. `accessor` overrides it, and must if the factory already has a method of that name:
 ///
 /// ```
 /// # mod example {
@@ -58,7 +59,8 @@
 ///
 /// # On any other type
 ///
-/// On a type that implements `kube::Resource` by itself the accessor is needed, because a macro cannot ask the type for its plural:
+/// On a type with its own `kube::Resource` implementation, `accessor` is required, because a macro cannot
+/// read the plural of a type:
 ///
 /// ```
 /// # mod example {
@@ -87,11 +89,12 @@
 /// # }
 /// ```
 ///
-/// With `#[informer(of = ..)]` the struct is a [projection](crate::projection): a kind of which only some fields are kept.
+/// With `#[informer(of = ..)]` the struct is a [projection](crate::projection): only some fields of a kind
+/// are kept.
 ///
 /// # Indexes
 ///
-/// `index(name = "..", by = "..")`, any number of times, gives the informer an accessor `by_` and the name:
+/// `index(name = "..", by = "..")`, any number of times, adds an accessor `by_<name>` to the informer:
 ///
 /// ```
 /// # mod example {
@@ -119,26 +122,26 @@
 ///     Ok(())
 /// }
 ///
-/// fn with_index_from_the_start(client: kube::Client) -> Result<SharedInformerFactory, informers::error::FactoryBuildError> {
-///     SharedInformerFactory::builder(client)
-///         .kind::<Order>(|orders| orders.index(OrderInformer::BY_OWNER)) // &'static IndexDefinition<Order, String>
-///         .build()
+/// fn with_index_from_the_start(client: kube::Client) -> Result<SharedInformerFactory, Box<dyn std::error::Error>> {
+///     let by_owner = OrderInformer::BY_OWNER; // &'static IndexDefinition<Order, String>
+///     let builder = SharedInformerFactory::builder(client);
+///     Ok(builder.kind::<Order>(|orders| orders.index(by_owner)).build()?)
 /// }
 /// # }
 /// ```
 ///
-/// - `by` is a path of fields from the root of the object, which goes through `Option` and `Vec` (and one within the other) and clones what it
-///   finds; a dot in front marks a path of one field. Or it is the name of a function from `&Order` to anything that can be iterated over:
-///   `Option<V>`, `Vec<V>`, an iterator.
-/// - `value` is the type of the values, `String` if nothing is said: any type that is `Ord + Clone + Send + Sync`.
-/// - `name` is in snake case. The index is added when its accessor is first called, or by the factory's options.
+/// - `by` is a path of fields from the root of the object. It passes through `Option` and `Vec`, also nested,
+///   and clones the value; a leading dot marks a path of one field. Or it is the name of a function from
+///   `&Order` to an `Option<V>`, a `Vec<V>` or another iterator.
+/// - `value` is the value type: any type that is `Ord + Clone + Send + Sync`. Default: `String`.
+/// - `name` is in snake case. The first call of the accessor, or the options of the factory, add the index.
 ///
 /// # If the crate has another name
 ///
-/// `#[informer(crate = "path::to::informers")]` says where the crate `informers` is.
+/// `#[informer(crate = "path::to::informers")]` sets the path of the crate `informers`.
 pub use informer_derive::Informer;
-/// Makes a struct a part of a [projection](crate::projection): it has some of the fields of the type in `#[projection(of = ..)]`, under
-/// the names they have there.
+/// Makes a struct a part of a [projection](crate::projection): it has some fields of the type in
+/// `#[projection(of = ..)]`, under the same names.
 ///
 /// ```
 /// use informers::Projection;
@@ -168,6 +171,7 @@ pub use informer_derive::Informer;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// On a field, `#[projection(any)]` leaves its type unchecked, and `#[projection(rename = "..")]` gives its name in JSON where the whole type, not being one of
-/// k8s-openapi's, does not call it camelCase of its Rust name. On the struct, `#[projection(crate = "..")]` says where the crate `informers` is.
+/// On a field, `#[projection(any)]` leaves its type unchecked. `#[projection(rename = "..")]` sets its JSON
+/// name, if the whole type is not from k8s-openapi and the JSON name is not the camelCase form of the Rust
+/// name. On the struct, `#[projection(crate = "..")]` sets the path of the crate `informers`.
 pub use informer_derive::Projection;

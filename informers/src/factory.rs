@@ -1,4 +1,4 @@
-//! The factory: one informer for each kind a program asks for, whoever asks, with one start, one wait and one end.
+//! The factory: one shared informer per kind, with one start, one wait and one shutdown.
 
 mod builder;
 mod discovery;
@@ -19,11 +19,11 @@ use builder::{Defaults, Reach};
 pub use error::{FactoryBuildError, LookupError, ResourceError};
 pub use resource::ResourceInformer;
 
-/// Makes informers and shares them: for each kind there is one, so that any number of parts of a program cost the API server one
-/// list and one watch.
+/// Creates informers and shares them: one per kind, so any number of components cost the API server one list
+/// and one watch.
 ///
-/// A factory is a handle; clones share everything. A part of a program asks for what it needs and does not know what others
-/// asked for:
+/// A factory is a handle; clones share everything. A component requests the kinds it needs, independently of
+/// other components:
 ///
 /// ```no_run
 /// # #[cfg(feature = "core")]
@@ -43,16 +43,18 @@ pub use resource::ResourceInformer;
 /// # }
 /// ```
 ///
-/// # Life
+/// # Lifetime
 ///
-/// Asking for an informer or a lister makes the informer; [`start`](Self::start) starts those that were made and are not
-/// started, and may be called again. When the last handle of the factory is gone, its informers stop, whoever else holds one;
-/// listers go on answering from the last state. An accessor ([`ResourceInformer`]) counts as a handle, a [`SharedInformer`] or a
-/// lister does not. A handler should capture listers, not the factory: it would keep alive what keeps it alive.
+/// Requesting an informer or a lister creates the informer. [`start`](Self::start) starts those that are not
+/// started yet, and may be called again. When the last handle of the factory is dropped, its informers stop,
+/// even if other code holds one; listers continue to return the last state. An accessor
+/// ([`ResourceInformer`]) counts as a handle, a [`SharedInformer`] or a lister does not. A handler should
+/// capture listers, not the factory: a captured factory keeps itself alive.
 ///
 /// # Options
 ///
-/// What the [`builder`](Self::builder) sets holds for every kind; [`kind`](SharedInformerFactoryBuilder::kind) sets more for one.
+/// The options of the [`builder`](Self::builder) apply to every kind;
+/// [`kind`](SharedInformerFactoryBuilder::kind) overrides them for one.
 #[derive(Clone)]
 pub struct SharedInformerFactory {
     inner: Arc<Inner>,
@@ -66,27 +68,28 @@ struct Inner {
 }
 
 impl SharedInformerFactory {
-    /// A factory with all defaults: every namespace, no selectors, no resync.
+    /// Creates a factory with all defaults: every namespace, no selectors, no resync.
     ///
-    /// Any `kube::Client` will do; [`client::try_default`](crate::client::try_default) makes one that suits watching best.
+    /// Any `kube::Client` works; [`client::try_default`](crate::client::try_default) creates one tuned for
+    /// watching.
     pub fn new(client: kube::Client) -> Self {
         let built = Self::builder(client).build();
         built.expect("the defaults are valid")
     }
 
-    /// Prepares a factory with options.
+    /// Returns a builder, to set options.
     pub fn builder(client: kube::Client) -> SharedInformerFactoryBuilder {
         SharedInformerFactoryBuilder::new(client)
     }
 
-    /// What belongs to one kind: its informer and its lister. The accessors of built-in kinds, as in `factory.core().v1().pods()`,
-    /// are this with the kind filled in. Nothing is made yet.
+    /// Returns the accessor of one kind, for its informer and its lister. The accessors of built-in kinds,
+    /// such as `factory.core().v1().pods()`, call this. It does not create the informer.
     #[inline]
     pub fn kind<K>(&self) -> ResourceInformer<K> {
         ResourceInformer::new(self.clone())
     }
 
-    /// The informer of any kind that is known when the program is compiled, such as a custom resource.
+    /// Returns the informer of any kind that is known at compile time, such as a custom resource.
     pub fn informer_for<K>(&self) -> SharedInformer<K>
     where
         K: Object + DeserializeOwned,
@@ -95,8 +98,8 @@ impl SharedInformerFactory {
         self.informer_of_type(K::DynamicType::default(), Reach::Configured)
     }
 
-    /// An informer that keeps only the metadata of a kind's objects, and asks the server for no more. It is separate from the
-    /// kind's full informer: a program may have both.
+    /// Returns an informer that requests and caches only the metadata of a kind's objects. It is separate
+    /// from the informer of whole objects: a program may have both.
     pub fn metadata_for<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
     where
         K: Object,
@@ -105,12 +108,14 @@ impl SharedInformerFactory {
         self.informer_for::<PartialObjectMeta<K>>()
     }
 
-    /// The informer of a kind that is known at run time only: `DynamicObject`, or `PartialObjectMeta` of it, with its `ApiResource`.
+    /// Returns the informer of a kind that is known only at run time: `DynamicObject`, or `PartialObjectMeta`
+    /// of it, with its `ApiResource`.
     ///
-    /// If the factory is limited to namespaces the kind is taken to be namespaced; [`find`](Self::find) asks the server.
+    /// If the factory is limited to namespaces, the kind is assumed to be namespaced; [`find`](Self::find)
+    /// asks the server instead.
     ///
     /// # Errors
-    /// [`ResourceError`] if no server could have a resource of this name.
+    /// [`ResourceError`] if the name is not a valid resource name.
     pub fn informer_with<K>(&self, dynamic_type: K::DynamicType) -> Result<SharedInformer<K>, ResourceError>
     where
         K: Object + DeserializeOwned,
@@ -126,37 +131,41 @@ impl SharedInformerFactory {
         Ok(self.informer_of_type(dynamic_type, Reach::Configured))
     }
 
-    /// Like [`metadata_for`](Self::metadata_for), for a resource that is known at run time only.
+    /// Like [`metadata_for`](Self::metadata_for), for a resource that is known only at run time.
     ///
     /// # Errors
-    /// [`ResourceError`] if no server could have a resource of this name.
+    /// [`ResourceError`] if the name is not a valid resource name.
     #[inline]
     pub fn metadata_for_resource(
         &self,
         resource: &GroupVersionResource,
     ) -> Result<SharedInformer<PartialObjectMeta<DynamicObject>>, ResourceError> {
-        self.informer_with(kind_unknown(resource))
+        self.informer_with(unknown_kind(resource))
     }
 
-    /// The informer of a resource, without its type: the typed one if this factory has made one or was given
-    /// [options](SharedInformerFactoryBuilder::kind) for it, else one of [`DynamicObject`]s. One that has only a part of each object, metadata or a
-    /// [projection](informer_core::Projected), is never taken for it.
+    /// Returns the type-erased informer of a resource: the typed informer if this factory has created one or
+    /// has [options](SharedInformerFactoryBuilder::kind) for it, else an informer of [`DynamicObject`]s. It
+    /// is never one that has only a part of each object, such as metadata or a
+    /// [projection](crate::Projected).
     ///
-    /// The server is not asked whether it has the resource: if it does not, the informer's state says so, and
-    /// [`wait_for_sync`](Self::wait_for_sync) names it. If the factory is limited to namespaces the resource is taken to be
-    /// namespaced; [`find`](Self::find) asks the server about both.
+    /// This does not check that the server has the resource. If it does not, the status of the informer
+    /// reports it, and [`wait_for_sync`](Self::wait_for_sync) names it. If the factory is limited to
+    /// namespaces, the resource is assumed to be namespaced; [`find`](Self::find) asks the server about both.
     ///
     /// # Errors
-    /// [`ResourceError`] if no server could have a resource of this name.
+    /// [`ResourceError`] if the name is not a valid resource name.
     #[inline]
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Result<DynInformer, ResourceError> {
         error::check_resource(&resource.group, &resource.version, &resource.resource)?;
-        Ok(self.untyped(resource, kind_unknown(resource), Reach::Configured))
+        Ok(self.untyped(resource, unknown_kind(resource), Reach::Configured))
     }
 
-    /// The informer of a resource under a name that `kubectl get` would take: plural (`deployments`), singular, kind (`Deployment`) or
-    /// short name (`deploy`), alone or followed by `.group` or `.version.group`. Like [`for_resource`](Self::for_resource), after the
-    /// server was asked what it has: two requests, at most 30 s.
+    /// Returns the type-erased informer of a resource by any name that `kubectl get` accepts: plural
+    /// (`deployments`), singular, kind (`Deployment`) or short name (`deploy`), alone or followed by `.group`
+    /// or `.version.group`.
+    ///
+    /// This first asks the server for its resources (two requests, at most 30 s), then behaves like
+    /// [`for_resource`](Self::for_resource).
     ///
     /// # Errors
     /// [`LookupError`] if the server has no such resource, cannot watch it, or does not answer.
@@ -175,30 +184,32 @@ impl SharedInformerFactory {
     #[inline]
     fn untyped(&self, resource: &GroupVersionResource, kind: ApiResource, reach: Reach) -> DynInformer {
         let Inner { registry, .. } = &*self.inner;
-        let made = registry.find_or_make(resource, || self.build::<DynamicObject>(kind, reach));
-        made.expect(CHECKED)
+        let informer = registry.find_or_make(resource, || self.build::<DynamicObject>(kind, reach));
+        informer.expect(CHECKED)
     }
 
-    /// Every informer that was asked for, in that order.
+    /// Returns every informer that was requested, in the order of the requests.
     pub fn informers(&self) -> Vec<DynInformer> {
         self.inner.registry.informers()
     }
 
-    /// How every informer that was asked for is doing.
+    /// Returns the status of every informer that was requested.
     pub fn status(&self) -> Vec<InformerStatus> {
         self.informers().iter().map(DynInformer::status).collect()
     }
 
-    /// Starts every informer that was asked for and is not started. Returns at once. Call it again after asking for more.
+    /// Starts every informer that was requested and is not started. Returns at once. Call it again after
+    /// requesting more informers.
     ///
-    /// Without a tokio runtime, here or in the [builder](SharedInformerFactoryBuilder::runtime), nothing can start:
-    /// [`wait_for_sync`](Self::wait_for_sync) says so.
+    /// Without a tokio runtime, either the current one or that of the
+    /// [builder](SharedInformerFactoryBuilder::runtime), nothing starts, and
+    /// [`wait_for_sync`](Self::wait_for_sync) reports it.
     pub fn start(&self) {
         self.inner.registry.start();
     }
 
-    /// Waits until every started informer, and every handler it has, is in sync: the cache has the whole initial state, and the
-    /// handlers have returned from it. Streams are not waited for: their readers decide when to go on.
+    /// Waits until every started informer and all its handlers are in sync: the cache has the complete
+    /// initial state, and the handlers have processed it. It does not wait for the readers of streams.
     ///
     /// As in client-go, informers created after the last [`start`](Self::start) are neither started nor
     /// waited for: call `start` again. This logs a warning that names each of them once, and so does the
@@ -208,28 +219,27 @@ impl SharedInformerFactory {
     /// [`SyncError`] names each informer that is not in sync, and why. It is returned when nothing else is
     /// left to wait for, that is when each of those informers
     ///
-    /// - has failed for 10 s ([configurable](SharedInformerFactoryBuilder::give_up_refused_after)) in a way that no
-    ///   waiting heals: no rights (403), no such resource (404), bad credentials (401), a bad request (400, 422), a
-    ///   certificate that is not trusted, an object over the size limit;
+    /// - has failed for 10 s ([configurable](SharedInformerFactoryBuilder::give_up_refused_after)) in a way
+    ///   that retries do not fix: forbidden (403), no such resource (404), bad credentials (401), a bad
+    ///   request (400, 422), an untrusted certificate, an object over the size limit;
     /// - has not reached the server, or has received nothing but 5xx answers, for 60 s
     ///   ([configurable](SharedInformerFactoryBuilder::give_up_unreachable_after));
     /// - or has stopped.
     ///
-    /// These times count from the call and include at least one attempt that was begun after it, so calling
-    /// this again waits again. If nothing was ever started, the error is returned at once. Informers go on
-    /// trying in any case.
+    /// These times count from the call and include at least one attempt that began after it, so calling this
+    /// again waits again. If nothing was ever started, the error is returned at once. Informers keep retrying
+    /// in any case.
     pub async fn wait_for_sync(&self) -> Result<(), SyncError> {
         self.inner.registry.wait_for_sync(self.inner.limits).await
     }
 
-    /// Like [`wait_for_sync`](Self::wait_for_sync), with a time limit for the whole wait in place of the
-    /// others: while an informer is refused or cannot reach the server, this goes on waiting until `time` has
-    /// passed.
+    /// Like [`wait_for_sync`](Self::wait_for_sync), with one time limit for the whole wait instead of the
+    /// others: while an informer is refused or cannot reach the server, this waits until `time` has passed.
     pub async fn wait_for_sync_within(&self, time: Duration) -> Result<(), SyncError> {
         self.inner.registry.wait_for_sync(WaitLimits::within(time)).await
     }
 
-    /// The way to being in sync, to be shown to somebody who waits.
+    /// Returns the sync progress of each informer, for display while waiting.
     ///
     /// ```no_run
     /// # fn example(factory: informers::SharedInformerFactory) {
@@ -245,19 +255,23 @@ impl SharedInformerFactory {
         self.inner.registry.progress()
     }
 
-    /// Stops every informer. When this returns, no task of theirs runs. Informers asked for afterwards have stopped already.
+    /// Stops every informer. When this returns, none of their tasks runs. Informers requested later are
+    /// already stopped.
     ///
     /// Do not await it inside a handler: it waits for that handler.
     pub async fn shutdown(&self) {
         self.inner.registry.shutdown().await;
     }
 
-    /// Like [`shutdown`](Self::shutdown), but gives up waiting after a time and names the handlers that are still busy.
+    /// Like [`shutdown`](Self::shutdown), with a time limit.
+    ///
+    /// # Errors
+    /// [`RegistryShutdownTimeout`] names the handlers that are still busy when `time` has passed.
     pub async fn shutdown_timeout(&self, time: Duration) -> Result<(), RegistryShutdownTimeout> {
         self.inner.registry.shutdown_timeout(time).await
     }
 
-    /// The client the informers use.
+    /// Returns the client that the informers use.
     pub fn client(&self) -> &kube::Client {
         &self.inner.client
     }
@@ -268,11 +282,11 @@ impl SharedInformerFactory {
         K::DynamicType: Clone,
     {
         let resource = resource_of::<K>(&dynamic_type);
-        let made = self
+        let informer = self
             .inner
             .registry
             .get_or_make(&resource, || self.build(dynamic_type, reach));
-        made.expect(CHECKED)
+        informer.expect(CHECKED)
     }
 
     fn build<K>(&self, dynamic_type: K::DynamicType, reach: Reach) -> Result<SharedInformer<K>, BuildError>
@@ -285,11 +299,10 @@ impl SharedInformerFactory {
     }
 }
 
-/// Why an informer with the factory's own options can always be made.
-const CHECKED: &str =
-    "the defaults were checked when the factory was built, and the name of the resource is sound";
+/// Why building an informer with the options of the factory cannot fail.
+const CHECKED: &str = "the options and the name of the resource were validated before";
 
-/// Whether an informer covers single namespaces only.
+/// Returns whether an informer covers only certain namespaces.
 fn is_limited(informer: &DynInformer) -> bool {
     let status = informer.status();
     status
@@ -306,7 +319,7 @@ impl fmt::Debug for SharedInformerFactory {
     }
 }
 
-/// What identifies the resource of a kind.
+/// Returns the resource of a kind.
 fn resource_of<K: Object>(dynamic_type: &K::DynamicType) -> GroupVersionResource {
     GroupVersionResource::gvr(
         &K::group(dynamic_type),
@@ -315,8 +328,8 @@ fn resource_of<K: Object>(dynamic_type: &K::DynamicType) -> GroupVersionResource
     )
 }
 
-/// A resource of which nobody said what its kind is called; its objects do.
-fn kind_unknown(resource: &GroupVersionResource) -> ApiResource {
+/// Describes a resource whose kind is unknown; its objects carry it.
+fn unknown_kind(resource: &GroupVersionResource) -> ApiResource {
     let GroupVersionResource { group, version, .. } = resource;
     ApiResource {
         group: group.clone(),

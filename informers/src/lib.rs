@@ -1,16 +1,18 @@
-//! Shared informers for Kubernetes: a local copy of every object of a kind that follows the API server by itself.
+//! Shared informers for Kubernetes: a local cache of every object of a kind, kept current by a watch.
 //!
-//! A [`SharedInformerFactory`] has one informer for each kind a program asks for, whoever asks. An informer lists once and
-//! watches from then on; any number of handlers hear what changes, and listers read the copy without waiting. In this page:
-//! [watch pods](#watch-pods), [look up by index](#look-up-by-index), [read by label](#read-by-label),
-//! [many namespaces](#many-namespaces), [a custom resource](#a-custom-resource), [only metadata](#only-metadata),
-//! [a kind known at run time](#a-kind-known-at-run-time), [know why it does not sync](#know-why-it-does-not-sync),
-//! [test your own code](#test-your-own-code), [stop](#stop), [features](#features).
+//! A [`SharedInformerFactory`] creates one informer per kind and shares it between all parts of a program. An
+//! informer lists once and watches from then on. Any number of handlers receive the changes, and listers read
+//! the cache without blocking. On this page: [watch pods](#watch-pods), [look up by
+//! index](#look-up-by-index), [read by label](#read-by-label), [many namespaces](#many-namespaces), [a custom
+//! resource](#a-custom-resource), [only metadata](#only-metadata), [a kind known at run
+//! time](#a-kind-known-at-run-time), [find out why it does not sync](#find-out-why-it-does-not-sync), [test
+//! your code](#test-your-code), [stop](#stop), [features](#features).
 //!
 //! # Watch pods
 //!
-//! Every built-in kind has an accessor, named after its group, version and plural. It gives the informer, to add handlers to, and
-//! the lister, to read with. Nothing is asked of the server before [`start`](SharedInformerFactory::start):
+//! Every built-in kind has an accessor, named after its group, version and plural. It returns the informer,
+//! to add handlers to, and the lister, to read the cache. No request is sent before
+//! [`start`](SharedInformerFactory::start):
 //!
 //! ```no_run
 //! # #[cfg(feature = "core")]
@@ -22,28 +24,29 @@
 //! let factory = SharedInformerFactory::new(informers::client::try_default().await?);
 //! let pods = factory.core().v1().pods();
 //! pods.informer().add_handler(|event: Event<Pod>| match event {
-//!     Event::Added { origin: Origin::Initial, .. } => {} // it was there when we came
+//!     Event::Added { origin: Origin::Initial, .. } => {} // it existed before the start
 //!     Event::Added { object, .. } => println!("new: {:?}", object.metadata.name),
 //!     Event::Updated { old, new, .. } => println!("{:?} -> {:?}", phase(&old), phase(&new)),
-//!     Event::Deleted(deleted) => println!("gone: {:?}", deleted.last_known().metadata.name),
+//!     Event::Deleted(deleted) => println!("deleted: {:?}", deleted.last_known().metadata.name),
 //! })?;
 //!
 //! factory.start();
-//! factory.wait_for_sync().await?; // the cache is whole, and the handler has returned from all of it
+//! factory.wait_for_sync().await?; // the cache is complete, and the handler has processed it
 //! println!("{} pods", pods.lister().list(&Selector::everything()).len());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Handlers may block, panic or lag: each has a task and a bounded buffer of its own ([`HandlerOptions`]). There are also
-//! async handlers ([`add_async_handler`](SharedInformer::add_async_handler)), [`Filtered`] ones, and a stream of the same events
-//! ([`SharedInformer::events`]). What is promised about order and truth stands at [`SharedInformer`].
+//! Handlers may block, panic or lag: each has its own task and its own bounded buffer ([`HandlerOptions`]).
+//! There are also async handlers ([`add_async_handler`](SharedInformer::add_async_handler)), [`Filtered`]
+//! handlers, and a stream of the same events ([`SharedInformer::events`]). [`SharedInformer`] documents the
+//! guarantees on order and consistency.
 //!
 //! # Look up by index
 //!
-//! An index answers "which objects have this value" without looking at the others. An [`IndexDefinition`] is a value, so that
-//! several parts of a program mean the same index; [`SharedInformer::add_index`] takes a closure instead. A wrong name or
-//! type of value does not compile:
+//! An index finds the objects that have a value, without reading the others. An [`IndexDefinition`] is a
+//! static value that several parts of a program can share; [`SharedInformer::add_index`] takes a closure
+//! instead. A wrong index name or value type does not compile:
 //!
 //! ```no_run
 //! # #[cfg(feature = "core")]
@@ -56,15 +59,16 @@
 //!
 //! let factory = SharedInformerFactory::builder(client).kind::<Pod>(|pods| pods.index(&BY_NODE)).build()?;
 //! let by_node = factory.core().v1().pods().informer().index(&BY_NODE)?; // Index<Pod, String>
-//! let there = by_node.get("node-1"); // Vec<Arc<Pod>>
+//! let on_node = by_node.get("node-1"); // Vec<Arc<Pod>>
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # Read by label
 //!
-//! A [`Lister`] reads by namespace, name and [`Selector`], in a stable order. `get` is an `Option`; `require` is an error that
-//! names what is missing. A selector on a label that has a label index uses it:
+//! A [`Lister`] reads by namespace, name and [`Selector`], in a stable order. `get` returns an `Option`;
+//! `require` returns an error that names the missing object. A selector on a label that has a label index
+//! uses the index:
 //!
 //! ```no_run
 //! # #[cfg(feature = "core")]
@@ -79,16 +83,16 @@
 //! let in_web = lister.pods("web").list(&front);
 //! let one = lister.pods("web").require("front-0")?;
 //! let by_key = lister.get_key(&"web/front-0".parse()?); // for kinds of any scope
-//! let moment = lister.snapshot(); // several questions about one moment
-//! println!("{} of {} at {:?}", moment.select(&front).count(), moment.len(), moment.resource_version());
+//! let snapshot = lister.snapshot(); // several consistent reads
+//! println!("{} of {} selected", snapshot.select(&front).count(), snapshot.len());
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # Many namespaces
 //!
-//! A factory may be limited to namespaces, and one kind to others. Each kind still has one informer and one cache, with a watch for
-//! each namespace; kinds outside of namespaces are not affected:
+//! A factory can be limited to namespaces, and single kinds to other namespaces. Each kind still has one
+//! informer and one cache, with one watch per namespace. Cluster-scoped kinds are not affected:
 //!
 //! ```no_run
 //! # fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -98,15 +102,15 @@
 //! let factory = SharedInformerFactory::builder(client)
 //!     .namespaces(["web", "db"])
 //!     .kind::<Secret>(|secrets| secrets.namespace("web").labels("kind=token"))
-//!     .build()?; // an empty namespace or a broken selector is an error here
+//!     .build()?; // rejects an empty namespace or an invalid selector
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # A custom resource
 //!
-//! Any kind that kube knows will do. With the feature `derive`, `Informer` beside kube's `CustomResource` gives it what built-in
-//! kinds have, names and an accessor, and indexes besides:
+//! Any type that implements `kube::Resource` works. With the feature `derive`, `Informer` beside kube's
+//! `CustomResource` adds what built-in kinds have, type aliases and an accessor, and typed indexes:
 //!
 //! ```no_run
 //! # #[cfg(feature = "derive")]
@@ -133,12 +137,12 @@
 //! # }
 //! ```
 //!
-//! Without it, [`factory.kind::<Order>()`](SharedInformerFactory::kind) is what `factory.orders()` returns, and the lister, a
-//! `Lister<Order>`, has [`namespace("web")`](Lister::namespace).
+//! Without the derive, [`factory.kind::<Order>()`](SharedInformerFactory::kind) is what `factory.orders()`
+//! returns, and the lister, a `Lister<Order>`, has [`namespace("web")`](Lister::namespace).
 //!
 //! # Only metadata
 //!
-//! Where labels, owners and names are enough, the server need not send the rest:
+//! If labels, owners and names are enough, request only the metadata from the server:
 //!
 //! ```no_run
 //! # fn example(factory: informers::SharedInformerFactory) {
@@ -152,14 +156,15 @@
 //! # }
 //! ```
 //!
-//! Where a few fields more are enough, a *projection* (feature `derive`, module `projection`) is a struct that names them: nothing else is
-//! decoded or kept. A Pod of 12 KB on the wire is 41 KB of heap as a `Pod`, and 2.5 KB with its node, phase and address.
+//! If a few more fields are enough, define a *projection* (feature `derive`, module `projection`): a struct
+//! with these fields. Nothing else is decoded or kept. A Pod of 12 KB on the wire takes 41 KB of heap as a
+//! `Pod`, and 2.5 KB as a projection to its node, phase and address.
 //!
 //! # A kind known at run time
 //!
-//! [`for_resource`](SharedInformerFactory::for_resource) takes a resource's name as it is;
-//! [`find`](SharedInformerFactory::find) asks the server what it calls so, as `kubectl get` does. Both give a [`DynInformer`]: a
-//! handle without the type, to the typed informer if the factory has one.
+//! [`for_resource`](SharedInformerFactory::for_resource) takes group, version and plural;
+//! [`find`](SharedInformerFactory::find) takes any name that `kubectl get` accepts and looks it up on the
+//! server. Both return a [`DynInformer`]: a type-erased handle, of the typed informer if the factory has one.
 //!
 //! ```no_run
 //! # async fn example(factory: informers::SharedInformerFactory) -> Result<(), Box<dyn std::error::Error>> {
@@ -178,11 +183,11 @@
 //! # }
 //! ```
 //!
-//! # Know why it does not sync
+//! # Find out why it does not sync
 //!
-//! An informer goes on trying whatever happens. The wait for it does not: [`SyncError`] names each informer that is not in sync and
-//! why. [`progress`](SharedInformerFactory::progress) tells the same while one waits, [`status`](SharedInformerFactory::status) at
-//! any time afterwards:
+//! An informer retries forever; the wait for it does not. [`SyncError`] names each informer that is not in
+//! sync, and the reason. [`progress`](SharedInformerFactory::progress) reports the same while waiting, and
+//! [`status`](SharedInformerFactory::status) at any time:
 //!
 //! ```no_run
 //! # async fn example(factory: informers::SharedInformerFactory) {
@@ -202,9 +207,9 @@
 //! # }
 //! ```
 //!
-//! # Test your own code
+//! # Test your code
 //!
-//! Code that takes a lister can be given one with objects in it:
+//! Pass a lister with fixed objects to code that takes a lister:
 //!
 //! ```
 //! use informers::{Lister, Selector};
@@ -219,7 +224,7 @@
 //! assert_eq!(unlabelled(&Lister::from_objects([pod])), 1);
 //! ```
 //!
-//! For all the rest, the crate `informer-testing` has an API server in memory, which can also be told when and how to fail:
+//! For everything else, the crate `informer-testing` has an in-memory API server with scripted faults:
 //!
 //! ```
 //! # #[cfg(not(feature = "core"))] fn main() {}
@@ -245,8 +250,9 @@
 //!
 //! # Stop
 //!
-//! After [`shutdown`](SharedInformerFactory::shutdown) no task of the factory runs. Dropping its last handle stops them too, without
-//! waiting; so does a token of one's own. Listers go on answering from the last state.
+//! After [`shutdown`](SharedInformerFactory::shutdown) no task of the factory runs. Dropping its last handle,
+//! or cancelling the token of [`cancel_with`](SharedInformerFactoryBuilder::cancel_with), stops the tasks
+//! without waiting for them. Listers continue to return the last state.
 //!
 //! ```no_run
 //! # async fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -266,25 +272,28 @@
 //!
 //! # Features
 //!
-//! - One for each API group, named as the accessor: `core`, `apps`, `batch`, `networking` and so on. `full`, a default, is all of
-//!   them. The accessors are aliases, and nothing of a kind is compiled before a program uses it: leaving groups out shortens
-//!   the documentation more than the build. Kinds of a group that is left out still work through
-//!   [`informer_for`](SharedInformerFactory::informer_for).
+//! - One per API group, named as the accessor: `core`, `apps`, `batch`, `networking` and so on. The default
+//!   `full` enables all of them. Accessors are aliases, and an informer is compiled only for the kinds a
+//!   program uses, so disabling groups shortens the documentation more than the build. Kinds of a disabled
+//!   group still work through [`informer_for`](SharedInformerFactory::informer_for).
 //! - `derive`: `#[derive(Informer)]` for custom resources and projections.
-//! - `rustls-tls`, a default: TLS for [`client::try_default`]. Leave it out to bring a `kube::Client` of your own.
-//! - The Kubernetes version is a feature of k8s-openapi, and the program has to choose exactly one, from `v1_33` to `v1_37`:
-//!   `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Accessors of kinds that the chosen version does not have are not
-//!   there.
+//! - `rustls-tls`, on by default: TLS for [`client::try_default`]. Disable it if you pass your own
+//!   `kube::Client`.
+//! - The Kubernetes version is a feature of k8s-openapi. The program must enable exactly one, from `v1_33` to
+//!   `v1_37`: `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Kinds that are missing in
+//!   this version have no accessor.
 //!
 //! # Where things are
 //!
-//! Most names are here at the top. Each group has a module of its name with the aliases of its kinds (`core::v1::PodInformer`,
-//! `core::v1::PodLister`), and the other modules hold what is needed less often: [`client`] to connect, [`selector`] for the parts
-//! of a selector, [`source`] for a list and watch of one's own, [`store`] and [`delta`] for the parts by themselves. An informer
-//! of one kind without a factory is [`SharedInformer::builder`].
+//! The names that most programs use are at the crate root. Each API group has a module with the aliases of
+//! its kinds (`core::v1::PodInformer`, `core::v1::PodLister`). The other modules hold the rest: [`client`] to
+//! connect, [`error`], [`options`], [`status`], [`selector`] for the parts of a selector, [`source`] for
+//! custom sources, [`store`] for the cache and [`delta`] for the queue. [`SharedInformer::builder`] creates
+//! an informer without a factory.
 //!
-//! The repository has whole programs that run without a cluster, as in `cargo run --example quickstart`: `quickstart`,
-//! `pods_by_node`, `config_reload`, `service_endpoints`, `many_handlers`, and `operator` with custom resources.
+//! The repository has complete programs that also run without a cluster, as in `cargo run --example
+//! quickstart`: `quickstart`, `pods_by_node`, `config_reload`, `service_endpoints`, `many_handlers`, and
+//! `operator` with custom resources.
 
 #[cfg(feature = "derive")]
 #[doc(hidden)]
@@ -292,7 +301,7 @@ pub mod __private;
 #[cfg(feature = "derive")]
 mod derive;
 mod factory;
-// Written by `cargo xtask codegen`, in a layout of its own.
+// Written by `cargo xtask codegen`, which also formats it.
 #[rustfmt::skip]
 mod generated;
 #[cfg(feature = "derive")]
@@ -303,7 +312,7 @@ pub use derive::{Informer, Projection};
 #[allow(
     unused_imports,
     unreachable_pub,
-    reason = "without the feature of any group there is nothing to show"
+    reason = "empty without the feature of any group"
 )]
 pub use generated::*;
 
@@ -321,7 +330,8 @@ pub use informer_core::{
 pub use listers::{Lister, NamespaceLister, NotFound};
 
 pub mod error {
-    //! Errors of builders, lookups, waits and shutdowns. [`SyncError`](crate::SyncError) is at the crate root.
+    //! Errors of builders, lookups, waits and shutdowns. [`SyncError`](crate::SyncError) is at the crate
+    //! root.
     pub use crate::factory::{FactoryBuildError, LookupError, ResourceError};
     pub use informer_core::registry::RegistryShutdownTimeout;
     pub use informer_core::{
@@ -351,8 +361,8 @@ pub mod status {
 pub mod store {
     //! The cache of an informer, read directly, and a store whose entries expire.
     //!
-    //! [`Index`](crate::Index), [`IndexDefinition`](crate::IndexDefinition) and [`Snapshot`](crate::Snapshot) are at the
-    //! crate root.
+    //! [`Index`](crate::Index), [`IndexDefinition`](crate::IndexDefinition) and [`Snapshot`](crate::Snapshot)
+    //! are at the crate root.
     pub use informer_core::store::{
         Clock, Entries, Freshness, IndexError, IndexStatus, IndexValue, IndexView, Indexer, KeyRef,
         ObjectRef, Progress, Selected, Stale, SystemClock, TtlStore, Versions,
@@ -375,7 +385,8 @@ pub mod selector {
 }
 
 pub mod source {
-    //! [`ListWatch`], for custom sources of objects, and [`KubeSource`], which lists and watches an API server.
+    //! [`ListWatch`], for custom sources of objects, and [`KubeSource`], which lists and watches an API
+    //! server.
     //!
     //! [`ListOptions`](crate::ListOptions) and [`ManagedFields`](crate::ManagedFields) are at the crate root.
     pub use informer_core::source::{
@@ -386,7 +397,7 @@ pub mod source {
     };
 }
 
-/// Compiles the README's example, which watches pods.
+/// Compiles the example of the README.
 #[cfg(all(doctest, feature = "core"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -1,6 +1,7 @@
-//! Projections: types that have only some of the fields of a kind, so that a cache keeps only those.
+//! Projections: types with only some fields of a kind, so that a cache keeps only these.
 //!
-//! A program that looks at three or four fields of a Pod caches all of them. A projection names those that are wanted:
+//! A program that reads three or four fields of a Pod still caches all of them. A projection names the fields
+//! to keep:
 //!
 //! ```
 //! use informers::{Informer, Projection, SharedInformerFactory};
@@ -33,26 +34,28 @@
 //! }
 //! ```
 //!
-//! What is not named is skipped while the JSON is read: it is never in memory. Measured with Pods of 12 KB of JSON, this projection
-//! takes 2.5 KB of heap for each, where the whole Pod takes 41 KB (99 KB with its managedFields), and is decoded in 40 % of the time.
-//! `docs/projections.md` in the repository has the table.
+//! The decoder skips all other fields: they are never in memory. Measured with Pods of 12 KB of JSON, this
+//! projection takes 2.5 KB of heap per Pod instead of 41 KB (99 KB with managedFields), and 40 % of the
+//! decoding time. `docs/projections.md` in the repository has the table.
 //!
-//! A projection is a kind of its own to the factory: it has its own informer and its own cache, and may stand beside the whole kind.
-//! The server still sends whole objects.
+//! The factory treats a projection as a separate kind, with its own informer and cache; a program may also
+//! use the whole kind. The server still sends whole objects.
 //!
 //! # What is checked
 //!
-//! - **Names.** A field has the name it has in the whole type. One that the whole type does not have is an error of the compiler.
-//! - **JSON names.** Those of k8s-openapi's types are known: `pod_ip` is read from `podIP`, where `rename_all = "camelCase"` would look
-//!   for `podIp`, find nothing and say nothing. Fields of other types are read under camelCase of their name;
-//!   `#[projection(rename = "..")]` on a field says otherwise, and is refused where the name is known. A macro cannot see what
-//!   another type's fields are called in JSON, so a test of your own should call [`verify`], which asks the whole type.
-//! - **Types.** A field has the type it has in the whole type, or a projection of it, through `Option`, `Box`, `Vec` and maps; `Box<str>`
-//!   stands for a `String` and `Box<[T]>` for a `Vec<T>`. Whether it is an `Option` is your choice: what is missing or `null` is the
-//!   `Default` of the type. `#[projection(any)]` on a field leaves its type to you: an enum of your own, `Arc<str>`, anything that
-//!   can be deserialized.
+//! - **Names.** A field has the same name as in the whole type. A name that the whole type does not have is a
+//!   compile error.
+//! - **JSON names.** The JSON names of k8s-openapi's types are known: `pod_ip` is read from `podIP`, where
+//!   `rename_all = "camelCase"` would silently read nothing from `podIp`. Fields of other types are read
+//!   under the camelCase form of their name; `#[projection(rename = "..")]` on a field overrides it, and is
+//!   rejected where the name is known. A macro cannot see the JSON names of other types, so call [`verify`]
+//!   in a test.
+//! - **Types.** A field has the type of the whole type's field, or a projection of it, through `Option`,
+//!   `Box`, `Vec` and maps; `Box<str>` may replace `String`, and `Box<[T]>` may replace `Vec<T>`. `Option` is
+//!   optional: a missing field or `null` becomes the `Default` of the type. `#[projection(any)]` allows any
+//!   type that can be deserialized, such as a custom enum or `Arc<str>`.
 //!
-//! Serde's own attributes have no effect on a projection, and are refused.
+//! Serde attributes are rejected on a projection: they would have no effect.
 
 mod probe;
 #[doc(hidden)]
@@ -64,8 +67,8 @@ use serde::de::DeserializeOwned;
 
 use self::support::{Description, Field};
 
-/// A type that has some of the fields of another, whole one. Derived: `#[derive(Projection)] #[projection(of = PodSpec)]`, or
-/// `#[derive(Informer)] #[informer(of = Pod)]` for a whole object.
+/// A type that has some fields of another, whole type. Derive it: `#[derive(Projection)] #[projection(of =
+/// PodSpec)]`, or `#[derive(Informer)] #[informer(of = Pod)]` for an object.
 pub trait Projection: DeserializeOwned {
     /// The whole type.
     type Of: DeserializeOwned;
@@ -75,11 +78,11 @@ pub trait Projection: DeserializeOwned {
     const FIELDS: &'static [Field];
 }
 
-/// Checks that the whole type has every field a projection names, by the JSON names both read, and so for every part that is itself
-/// a projection.
+/// Checks that the whole type has every field of a projection, by JSON name, and the same for every part that
+/// is itself a projection.
 ///
-/// For k8s-openapi's types the derive knows the names; for any other type, such as a custom resource whose fields have names of
-/// their own, call this in a test:
+/// The derive knows the names of k8s-openapi's types. For any other type, such as a custom resource with
+/// renamed fields, call this in a test:
 ///
 /// ```
 /// use informers::Informer;
@@ -97,11 +100,11 @@ pub trait Projection: DeserializeOwned {
 /// # Ok::<(), informers::projection::UnknownFields>(())
 /// ```
 ///
-/// It takes microseconds. A type that does not say which fields it reads (one with `#[serde(flatten)]`, or with a `Deserialize`
-/// written by hand for any map) cannot be asked, and is passed over.
+/// It takes microseconds. It skips types that do not declare their fields (`#[serde(flatten)]`, or a
+/// hand-written `Deserialize` for any map).
 ///
 /// # Errors
-/// Every name that is not there, with the names that are.
+/// Every name that the whole type does not read, with the names that it reads.
 pub fn verify<P: Projection>() -> Result<(), UnknownFields> {
     let mut unknown = Vec::new();
     compare(&Description::of::<P>(), &[], &mut Vec::new(), &mut unknown);
@@ -146,12 +149,12 @@ fn compare(
 
 /// A projection names fields that its whole type does not read.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{projection} would always find nothing in: {}", list(fields))]
+#[error("{projection} has fields that the whole type does not read: {}", list(fields))]
 #[non_exhaustive]
 pub struct UnknownFields {
     /// The projection.
     pub projection: &'static str,
-    /// What is not there.
+    /// The unknown fields.
     pub fields: Vec<UnknownField>,
 }
 
@@ -163,7 +166,7 @@ informer_core::__debug_is_the_message!(UnknownFields);
 pub struct UnknownField {
     /// The field of the projection.
     pub field: &'static str,
-    /// Where it is looked for in the JSON: `spec.nodeName`.
+    /// Its path in the JSON: `spec.nodeName`.
     pub path: String,
     /// The whole type.
     pub of: &'static str,
@@ -182,8 +185,8 @@ impl fmt::Display for UnknownField {
         let known = known.join("`, `");
         write!(
             f,
-            "`{path}`, which {of} does not read: it reads `{known}`; \
-             write #[projection(rename = \"..\")] on the field `{field}`"
+            "`{path}` (known fields of {of}: `{known}`); \
+             set #[projection(rename = \"..\")] on the field `{field}`"
         )
     }
 }
@@ -193,7 +196,7 @@ fn list(fields: &[UnknownField]) -> String {
     each.join("; ")
 }
 
-/// Compiles the example of the guide.
+/// Compiles the examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/projections.md")]
 struct Guide;

@@ -1,7 +1,7 @@
-//! Look-ups by the selector in an object's spec: which workloads and budgets mean a given pod.
+//! Lookups by the selector in an object's spec: the workloads and budgets that select a pod.
 //!
-//! Upstream writes these by hand beside its generated listers (`*_expansion.go`). Here each is a method of the lister of its
-//! kind. The rule they share is in this file; where they differ is said where they call it.
+//! client-go has these as hand-written `*_expansion.go` files. Here each is a method of the lister of its
+//! kind. This file has the common rule; callers state where they differ.
 
 mod apps;
 mod batch;
@@ -18,22 +18,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use crate::lister::Lister;
 use crate::namespace::NamespaceLister;
 
-/// Why no object was found whose selector means a given one.
+/// No object was found whose selector matches a given one.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExpansionError {
-    /// The object has no labels, so that no selector of these kinds can mean it.
+    /// The object has no labels, so no selector of these kinds can match it.
     NoLabels {
-        /// The kind that was looked for, such as `DaemonSet`.
+        /// The kind that was looked up, such as `DaemonSet`.
         wanted: &'static str,
         /// The kind of the object, such as `Pod`.
         kind: &'static str,
         /// The object.
         key: ObjectKey,
     },
-    /// The object has labels, but none in the cache, in its namespace, selects them.
+    /// The object has labels, but no object of its namespace in the cache selects them.
     NoMatch {
-        /// The kind that was looked for, such as `DaemonSet`.
+        /// The kind that was looked up, such as `DaemonSet`.
         wanted: &'static str,
         /// The kind of the object, such as `Pod`.
         kind: &'static str,
@@ -59,11 +59,11 @@ impl std::fmt::Display for ExpansionError {
 
 impl std::error::Error for ExpansionError {}
 
-/// What is asked: which objects of one kind select this one, and by which variant of the rule.
+/// A lookup: the objects of one kind that select this one, and the variant of the rule.
 struct Question<'a> {
-    /// The kind that is looked for.
+    /// The kind to look up.
     wanted: &'static str,
-    /// The kind of the object that is to be selected.
+    /// The kind of the selected object.
     kind: &'static str,
     /// Its metadata.
     meta: &'a ObjectMeta,
@@ -71,33 +71,33 @@ struct Question<'a> {
     empty_selector: EmptySelector,
 }
 
-/// What becomes of an object without labels.
+/// How an object without labels is treated.
 #[derive(Clone, Copy)]
 enum WithoutLabels {
-    /// It is an error to ask for it.
+    /// The lookup fails.
     Refused,
-    /// It can be selected like any other.
+    /// It can be selected like any other object.
     Asked,
 }
 
-/// What a selector without requirements selects. One that is not there at all selects nothing, always.
+/// What a selector without requirements selects. A missing selector always selects nothing.
 #[derive(Clone, Copy)]
 enum EmptySelector {
     Nothing,
     Everything,
 }
 
-/// The selector in a spec, in the two forms there are.
+/// The selector in a spec, in one of its two forms.
 enum SpecSelector<'a> {
     Full(Option<&'a LabelSelector>),
-    /// Labels that must all be there; not checked, as upstream.
+    /// Labels that the object must have; not validated, as in client-go.
     Labels(Option<&'a BTreeMap<String, String>>),
 }
 
 static NO_LABELS: BTreeMap<String, String> = BTreeMap::new();
 
 impl Question<'_> {
-    /// The labels to select, unless there are none and there should be.
+    /// Returns the labels to match, or an error if the object needs labels and has none.
     fn labels(&self) -> Result<&BTreeMap<String, String>, ExpansionError> {
         let labels = self.meta.labels.as_ref().unwrap_or(&NO_LABELS);
         match self.without_labels {
@@ -128,7 +128,7 @@ impl Question<'_> {
 }
 
 impl SpecSelector<'_> {
-    /// Whether labels are selected. A selector that is not valid selects nothing.
+    /// Returns whether the labels match. An invalid selector matches nothing.
     fn selects(&self, labels: &BTreeMap<String, String>, empty: EmptySelector) -> bool {
         let is_selected = |is_everything: bool, matches: &dyn Fn() -> bool| match empty {
             EmptySelector::Nothing if is_everything => false,
@@ -147,7 +147,7 @@ impl SpecSelector<'_> {
     }
 }
 
-/// The objects in the namespace of the one asked about whose selector means it, ordered by name.
+/// Returns the objects in the same namespace whose selector matches, ordered by name.
 fn selecting<K: Object>(
     lister: &Lister<K>,
     question: &Question<'_>,

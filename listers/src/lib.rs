@@ -1,11 +1,11 @@
-//! Typed readers over the cache of an informer: everything, one namespace, one object.
+//! Typed readers of an informer's cache: all objects, one namespace, one object.
 //!
-//! A [`Lister`] answers from memory, at once, with the newest state its informer has. There is a name for the lister of each
-//! built-in kind, such as `core::v1::PodLister`; any other kind is a `Lister<K>`. Examples take their lister from
-//! [`Lister::new`]`(informer.indexer())`; the factory of the crate `informers` hands them out.
+//! A [`Lister`] reads the newest state of its informer from memory, without blocking. Each built-in kind has
+//! an alias, such as `core::v1::PodLister`; any other kind uses `Lister<K>`. Create one with
+//! [`Lister::new`]`(informer.indexer())`, or take it from the factory of the crate `informers`.
 //!
-//! **Look one object up.** What is not in the cache is `None`; the `require` variants make an error of it that names kind,
-//! namespace and name:
+//! **Look up one object.** An object that is not in the cache is `None`; the `require` methods return an
+//! error that names kind, namespace and name:
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::{Node, Pod};
@@ -18,8 +18,9 @@
 //! # }
 //! ```
 //!
-//! **List by labels.** A [`Selector`](informer_core::selector::Selector) is what `kubectl get -l` takes. Answers are ordered by namespace,
-//! then name. With an index of the label, a list costs what it returns, not what the cache holds:
+//! **List by labels.** A [`Selector`](informer_core::selector::Selector) has the syntax of `kubectl get -l`.
+//! Results are ordered by namespace, then name. With an index of the label, the cost of a list depends on its
+//! result, not on the size of the cache:
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::Pod;
@@ -36,15 +37,16 @@
 //! # }
 //! ```
 //!
-//! **Ask several questions of one moment.** [`Lister::snapshot`] never changes, knows its version, and can be asked for everything
-//! a lister can, and for indexes too.
+//! **Read several times from one state.** [`Lister::snapshot`] returns an immutable snapshot with its
+//! version. It has the reads of a lister, and indexes.
 //!
-//! **Look up by anything else.** [`Lister::indexer`] adds and reads indexes, such as pods by node.
+//! **Look up by other values.** [`Lister::indexer`] adds and reads indexes, such as pods by node.
 //!
-//! **Find who means a pod.** `lister.pod_replica_sets(&pod)` and its like, on the listers of daemon sets, replica sets, stateful
-//! sets, jobs, replication controllers and disruption budgets, follow the selectors in their specs.
+//! **Find the workloads that select a pod.** `lister.pod_replica_sets(&pod)` and similar methods, on the
+//! listers of daemon sets, replica sets, stateful sets, jobs, replication controllers and disruption budgets,
+//! evaluate the selectors in their specs.
 //!
-//! **Test code that takes a lister.** [`Lister::from_objects`] makes one without an informer:
+//! **Test code that takes a lister.** [`Lister::from_objects`] creates one without an informer:
 //!
 //! ```
 //! use informer_core::selector::Selector;
@@ -61,11 +63,12 @@
 //! assert_eq!(count(&Lister::from_objects([settings])), 1);
 //! ```
 //!
-//! A lister says nothing about freshness: wait for the informer's `synced` first. A read before that, after the informer has
-//! stopped, or in a namespace it does not cover is answered from what there is, and said once in the log.
+//! A lister does not wait for the cache to sync: wait for the informer's `synced` first. A read before that,
+//! after the informer has stopped, or in a namespace it does not cover returns what the cache has, and the
+//! first one logs a warning.
 
 mod expansions;
-// Written by `cargo xtask codegen`, in a layout of its own.
+// Written by `cargo xtask codegen`, which also formats it.
 #[rustfmt::skip]
 mod generated;
 mod lister;
@@ -80,7 +83,7 @@ pub use expansions::ExpansionError;
 #[allow(
     unused_imports,
     unreachable_pub,
-    reason = "without the feature of any group there is nothing to show"
+    reason = "empty without the feature of any group"
 )]
 pub use generated::*;
 pub use lister::Lister;

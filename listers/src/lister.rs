@@ -1,4 +1,4 @@
-//! The reader of a whole cache.
+//! The reader of all objects of a kind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 
 /// Reads the objects of one kind from an informer's cache; cheap to clone and to share between threads.
 ///
-/// Reads never wait, neither for the network nor for a writer. Each call answers from one moment, the newest the cache has; to ask
-/// several questions of one moment take a [`snapshot`](Self::snapshot). Objects are shared with every other reader and cannot
-/// be changed.
+/// Reads never block, neither on the network nor on a writer. Each call reads one consistent state, the
+/// newest of the cache; for several reads of the same state take a [`snapshot`](Self::snapshot). Objects are
+/// shared with every other reader and are immutable.
 ///
-/// A lister says nothing about how fresh the cache is: that is the informer's `has_synced` and `status`. It outlives the
-/// informer and then goes on answering from the last state.
+/// The informer's `has_synced` and `status` report how fresh the cache is. A lister outlives the informer and
+/// then returns the last state.
 ///
-/// A read in a namespace that the informer does not cover finds nothing, as it never can; the log says so once.
+/// Reads in a namespace that the informer does not cover return nothing; the first one logs a warning.
 ///
-/// Which methods there are depends on the kind. One that lives in namespaces has [`namespace`](Self::namespace):
+/// The available methods depend on the kind. A namespaced kind has [`namespace`](Self::namespace):
 ///
 /// ```
 /// # let (_writer, indexer) = informer_core::store::new();
@@ -33,7 +33,7 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 /// assert!(pods.namespace("web").get("front-0").is_none());
 /// ```
 ///
-/// and no `get` by name alone, which would be ambiguous:
+/// but not `get`, because a name alone is ambiguous:
 ///
 /// ```compile_fail,E0277
 /// # let (_writer, indexer) = informer_core::store::new();
@@ -44,7 +44,7 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 /// pods.get("front-0");
 /// ```
 ///
-/// One that does not has [`get`](Self::get), and no `namespace`:
+/// A cluster-scoped kind has [`get`](Self::get), but not `namespace`:
 ///
 /// ```compile_fail,E0277
 /// # let (_writer, indexer) = informer_core::store::new();
@@ -56,21 +56,21 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 /// nodes.namespace("web");
 /// ```
 ///
-/// A `DynamicObject`, whose type does not tell, has both.
+/// A `DynamicObject`, whose scope is unknown at compile time, has both.
 pub struct Lister<K> {
     indexer: Indexer<K>,
 }
 
 impl<K: Object> Lister<K> {
-    /// A lister over a cache: `Lister::new(informer.indexer())`.
+    /// Creates a lister of a cache: `Lister::new(informer.indexer())`.
     pub fn new(indexer: Indexer<K>) -> Self {
         Self { indexer }
     }
 
-    /// A lister over these objects, for the unit tests of code that takes one.
+    /// Creates a lister of fixed objects, for unit tests of code that takes a lister.
     ///
-    /// Nothing fills it from a server, and no objects can be put in later. Indexes can:
-    /// [`indexer`](Self::indexer)`().add_index(..)` and `add_label_index(..)` work as on a real cache.
+    /// Objects cannot be added later. Indexes can: [`indexer`](Self::indexer)`().add_index(..)` and
+    /// `add_label_index(..)` work as on a real cache.
     ///
     /// ```
     /// use informer_core::selector::Selector;
@@ -87,45 +87,45 @@ impl<K: Object> Lister<K> {
     /// ```
     ///
     /// # Panics
-    /// If an object has no name, or two have the same key: the message says which.
+    /// If an object has no name, or two objects have the same key.
     #[track_caller]
     pub fn from_objects(objects: impl IntoIterator<Item = K>) -> Self {
         let (mut writer, indexer) = store::new();
         let mut commit = writer.begin();
-        for (place, object) in objects.into_iter().enumerate() {
+        for (position, object) in objects.into_iter().enumerate() {
             let Some(key) = ObjectKey::of(object.meta()) else {
-                panic!("the object at place {place} of those for a lister has no name");
+                panic!("the object at index {position} has no name");
             };
-            let twin = commit.upsert(key.clone(), Arc::new(object));
-            assert!(twin.is_none(), "two of the objects for a lister are {key}");
+            let previous = commit.upsert(key.clone(), Arc::new(object));
+            assert!(previous.is_none(), "two objects have the key {key}");
         }
         commit.publish();
         Self::new(indexer)
     }
 
-    /// The selected objects, ordered by namespace, then name.
+    /// Returns the selected objects, ordered by namespace, then name.
     ///
-    /// A requirement that names the values a label may have (`app=web`, `app in (web,db)`) is answered from the index of that
-    /// label, if there is one ([`Indexer::add_label_index`]): then the call costs what the index offers, not what the cache
-    /// holds.
+    /// If a label with required values (`app=web`, `app in (web,db)`) has an index
+    /// ([`Indexer::add_label_index`]), the call reads only the objects with these values, not the whole
+    /// cache.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.indexer.select(selector)
     }
 
-    /// Calls `visit` for every selected object, ordered by namespace, then name, without collecting them. They are those of one
-    /// moment: what changes meanwhile is not seen.
+    /// Calls `visit` for every selected object, ordered by namespace, then name, without collecting them. All
+    /// objects are from one state of the cache.
     pub fn for_each(&self, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
         for (_, object) in self.indexer.snapshot().select(selector) {
             visit(&object);
         }
     }
 
-    /// The object under a key, for kinds of any scope.
+    /// Returns the object with this key, for kinds of any scope.
     pub fn get_key(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.indexer.get(key)
     }
 
-    /// The object under a key, or an error that names it.
+    /// Returns the object with this key, or an error that names it.
     ///
     /// # Errors
     /// [`NotFound`] if the cache has no such object.
@@ -134,18 +134,18 @@ impl<K: Object> Lister<K> {
             .ok_or_else(|| NotFound::of(&self.indexer, key.clone()))
     }
 
-    /// The number of objects.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.indexer.len()
     }
 
-    /// Whether there are no objects.
+    /// Returns whether the cache has no objects.
     pub fn is_empty(&self) -> bool {
         self.indexer.is_empty()
     }
 
-    /// The cache as it is now, whole and unchanging, to ask several questions of one moment. It is stamped with the version
-    /// it has, and indexes can be read on it.
+    /// Returns the current state of the cache as an immutable snapshot, for several consistent reads. It has
+    /// the version of the cache and its indexes.
     ///
     /// ```
     /// # use informer_core::selector::Selector;
@@ -170,16 +170,16 @@ impl<K: Object> Lister<K> {
         self.indexer.snapshot()
     }
 
-    /// The cache this lister reads.
+    /// Returns the cache that this lister reads.
     pub fn indexer(&self) -> &Indexer<K> {
         &self.indexer
     }
 }
 
-// The bounds are those of the methods, not of an impl: only then does the compiler show what the traits say
-// to the author of a call that a kind does not allow.
+// The bounds are on the methods, not on the impl: only then does the compiler show the message of the trait
+// for a call that the kind does not allow.
 impl<K: Object> Lister<K> {
-    /// A lister of one namespace, whether that exists or not. For kinds whose objects are in namespaces.
+    /// Returns a lister of one namespace, which need not exist. For namespaced kinds.
     pub fn namespace(&self, namespace: &str) -> NamespaceLister<K>
     where
         K::Scope: HasNamespaces,
@@ -187,7 +187,7 @@ impl<K: Object> Lister<K> {
         NamespaceLister::new(self.indexer.clone(), namespace)
     }
 
-    /// The object of this name. For cluster-scoped kinds.
+    /// Returns the object of this name. For cluster-scoped kinds.
     pub fn get(&self, name: &str) -> Option<Arc<K>>
     where
         K::Scope: HasNamesAlone,
@@ -195,7 +195,7 @@ impl<K: Object> Lister<K> {
         self.indexer.get(&ObjectKey::cluster(name))
     }
 
-    /// The object of this name, or an error that names it. For cluster-scoped kinds.
+    /// Returns the object of this name, or an error that names it. For cluster-scoped kinds.
     ///
     /// # Errors
     /// [`NotFound`] if the cache has no such object.

@@ -1,4 +1,4 @@
-//! The reader of one namespace of a cache.
+//! The reader of one namespace.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use informer_core::{Object, ObjectKey};
 
 use crate::not_found::NotFound;
 
-/// Reads the objects of one kind in one namespace; made by [`Lister::namespace`](crate::Lister::namespace).
+/// Reads the objects of one kind in one namespace. Created by
+/// [`Lister::namespace`](crate::Lister::namespace).
 ///
-/// Like its lister it answers each call from the newest state of the cache, without waiting. Listing a namespace costs what that
-/// namespace holds, not what the cache holds.
+/// Like its lister it reads the newest state of the cache, without blocking. Listing a namespace reads only
+/// the objects of that namespace.
 pub struct NamespaceLister<K> {
     indexer: Indexer<K>,
     namespace: Arc<str>,
@@ -26,29 +27,29 @@ impl<K: Object> NamespaceLister<K> {
         }
     }
 
-    /// The namespace.
+    /// Returns the name of the namespace.
     pub fn name(&self) -> &str {
         &self.namespace
     }
 
-    /// The selected objects of the namespace, ordered by name.
+    /// Returns the selected objects of the namespace, ordered by name.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.indexer.select_namespace(&self.namespace, selector)
     }
 
-    /// Calls `visit` for every selected object of the namespace, ordered by name, without collecting them. They are those of one
-    /// moment: what changes meanwhile is not seen.
+    /// Calls `visit` for every selected object of the namespace, ordered by name, without collecting them.
+    /// All objects are from one state of the cache.
     pub fn for_each(&self, selector: &Selector, visit: impl FnMut(&Arc<K>)) {
         self.indexer
             .for_each_in_namespace(&self.namespace, selector, visit);
     }
 
-    /// The object of this name in the namespace.
+    /// Returns the object of this name in the namespace.
     pub fn get(&self, name: &str) -> Option<Arc<K>> {
         self.indexer.get(&self.key(name))
     }
 
-    /// The object of this name in the namespace, or an error that names it.
+    /// Returns the object of this name in the namespace, or an error that names it.
     ///
     /// # Errors
     /// [`NotFound`] if the cache has no such object.
@@ -57,12 +58,12 @@ impl<K: Object> NamespaceLister<K> {
             .ok_or_else(|| NotFound::of(&self.indexer, self.key(name)))
     }
 
-    /// The number of objects in the namespace. Costs a walk over them.
+    /// Returns the number of objects in the namespace. It iterates over them.
     pub fn len(&self) -> usize {
         self.indexer.len_namespace(&self.namespace)
     }
 
-    /// Whether there are no objects in the namespace.
+    /// Returns whether the namespace has no objects.
     pub fn is_empty(&self) -> bool {
         self.indexer.is_namespace_empty(&self.namespace)
     }

@@ -1,4 +1,4 @@
-//! The error of a read that must find something.
+//! The error of the `require` methods.
 
 use std::any::Any;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fmt;
 use informer_core::store::Indexer;
 use informer_core::{Object, ObjectKey};
 
-/// An object that was required is not in the cache.
+/// A required object is not in the cache.
 ///
-/// The server was not asked: it may have the object if the informer has not heard of it yet (was it waited for?), or does not
-/// cover its namespace, or selects by labels that the object has not.
+/// The server may still have the object: the informer may not be in sync, may not cover the namespace, or may
+/// have a selector that the object does not match.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotFound {
     kind: String,
@@ -27,29 +27,29 @@ impl NotFound {
         Self { kind, key }
     }
 
-    /// The kind of the object, such as `Pod`. For a `DynamicObject`, whose type does not know it, this is the resource its
-    /// informer lists, such as `pods`, or `object` without an informer.
+    /// Returns the kind of the object, such as `Pod`. For a `DynamicObject`, whose type has no kind, it
+    /// returns the resource of the informer, such as `pods`, or `object` without an informer.
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// The namespace, or `None` for a cluster-scoped object.
+    /// Returns the namespace, or `None` for a cluster-scoped object.
     pub fn namespace(&self) -> Option<&str> {
         self.key.namespace()
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         self.key.name()
     }
 
-    /// Namespace and name.
+    /// Returns namespace and name.
     pub fn key(&self) -> &ObjectKey {
         &self.key
     }
 }
 
-/// The kind a type stands for, if it always stands for the same one: its dynamic part is then `()`.
+/// Returns the kind of a type, if it is static: its `DynamicType` is then `()`.
 fn static_kind<K: Object>() -> Option<String> {
     let nothing: &dyn Any = &();
     let dynamic = nothing.downcast_ref::<K::DynamicType>()?;
@@ -59,7 +59,7 @@ fn static_kind<K: Object>() -> Option<String> {
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, key } = self;
-        write!(f, "{kind} {key} is not in the cache; the server was not asked")
+        write!(f, "{kind} {key} is not in the cache; the server may have it")
     }
 }
 

@@ -94,7 +94,7 @@ fn check_missing<T: std::fmt::Debug>(found: Result<T, NotFound>, kind: &str, key
     );
     assert_eq!(
         error.to_string(),
-        format!("{kind} {key} is not in the cache; the server was not asked")
+        format!("{kind} {key} is not in the cache; the server may have it")
     );
 }
 
@@ -141,13 +141,13 @@ fn a_lister_is_made_from_objects() {
 }
 
 #[test]
-#[should_panic(expected = "the object at place 1 of those for a lister has no name")]
+#[should_panic(expected = "the object at index 1 has no name")]
 fn an_object_without_a_name_cannot_be_listed() {
     Lister::from_objects([map("web/a"), ConfigMap::default()]);
 }
 
 #[test]
-#[should_panic(expected = "two of the objects for a lister are web/a")]
+#[should_panic(expected = "two objects have the key web/a")]
 fn two_objects_of_one_key_cannot_be_listed() {
     Lister::from_objects(["web/a", "db/a", "web/a"].map(map));
 }

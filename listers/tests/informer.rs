@@ -81,7 +81,7 @@ async fn a_dynamic_object_that_is_missing_is_named_by_its_resource() {
     let missing = maps.namespace("web").require("b").unwrap_err();
     assert_eq!(
         missing.to_string(),
-        "configmaps web/b is not in the cache; the server was not asked"
+        "configmaps web/b is not in the cache; the server may have it"
     );
 
     let (_informer, nodes) = synced(dynamic(ApiResource::erase::<Node>(&()))).await;

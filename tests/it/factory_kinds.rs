@@ -346,7 +346,7 @@ async fn options_that_cannot_work_are_refused_by_build() {
         builder()
             .kind::<Secret>(|secrets| secrets)
             .kind::<Secret>(|secrets| secrets),
-        "secrets were given options twice",
+        "the options for secrets are set twice",
     );
     let error = builder().page_size(0).build().unwrap_err();
     assert!(matches!(

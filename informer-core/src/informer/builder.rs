@@ -1,4 +1,4 @@
-//! Everything that can be chosen for one informer, before it is made.
+//! The builder of one informer.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -33,14 +33,14 @@ pub struct SharedInformerBuilder<K: Object> {
     indexes: Vec<AddIndex<K>>,
 }
 
-/// Adds one index to a store that is still empty.
+/// Adds one index to an empty store.
 type AddIndex<K> = Box<dyn FnOnce(&Indexer<K>) -> Result<(), IndexError> + Send>;
 
-/// Where objects come from.
+/// The source of the objects.
 enum Origin<K> {
-    /// A client; the kind, which may be known at run time only, is inside the function.
+    /// A client. The function captures the kind, which may be known only at run time.
     Client(Box<dyn Fn(Scope, KubeSourceOptions) -> Made<K> + Send + Sync>),
-    /// Sources of the user's own.
+    /// Custom sources.
     Sources(Vec<Arc<dyn ListWatch<K>>>),
 }
 
@@ -88,14 +88,15 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Adds an index to be there from the beginning; [`SharedInformer::index`] with the same definition finds it.
+    /// Adds an index that exists from the start; [`SharedInformer::index`] with the same definition returns
+    /// it.
     pub fn index<V: IndexValue>(mut self, definition: &'static IndexDefinition<K, V>) -> Self {
         self.indexes
             .push(Box::new(|indexer| indexer.index(definition).map(drop)));
         self
     }
 
-    /// Adds an index over the values of one label, which listers use for selectors on that label.
+    /// Adds an index over the values of one label. Listers use it for selectors on that label.
     pub fn label_index(mut self, label: impl Into<String>) -> Self {
         let label = label.into();
         self.indexes
@@ -103,7 +104,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// The label selector of every request. Custom sources select as they like.
+    /// Returns the label selector of every request. The selector of a custom source is unknown.
     fn selector(&self) -> Result<Selector, BuildError> {
         match (&self.origin, &self.options.source.list_options.labels) {
             (Origin::Client(_), Some(labels)) => {
@@ -114,7 +115,10 @@ impl<K: Object> SharedInformerBuilder<K> {
         }
     }
 
-    /// Makes the informer. Nothing is asked of the server yet.
+    /// Creates the informer. It sends no request.
+    ///
+    /// # Errors
+    /// The first invalid option: an empty namespace, an invalid selector, a page size of zero.
     pub fn build(self) -> Result<SharedInformer<K>, BuildError> {
         self.options.validate()?;
         let selector = self.selector()?;
@@ -213,7 +217,7 @@ fn sources<K: Object>(
     Ok(sources)
 }
 
-/// What audits one scope, and asks its reflector to list again.
+/// Creates the auditor of one scope, which can request a relist from its reflector.
 fn auditor<K: Object>(
     options: &AuditOptions,
     source: &Arc<dyn ListWatch<K>>,
@@ -232,7 +236,7 @@ fn auditor<K: Object>(
     )
 }
 
-/// Whether the kind is known to live outside namespaces. One that is known at run time only says nothing.
+/// Returns whether the kind is known to be cluster-scoped. The scope of a dynamic kind is unknown.
 fn is_cluster_scoped<K: Object>() -> bool {
     TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }

@@ -1,4 +1,4 @@
-//! Everything that can be chosen for a factory, and for one kind in it.
+//! The options of a factory, and of single kinds in it.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -16,8 +16,9 @@ use super::{FactoryBuildError, Inner, SharedInformerFactory, resource_of};
 
 /// Configures the informers of a factory. Created by [`SharedInformerFactory::builder`].
 ///
-/// An option set here applies to every kind; [`kind`](Self::kind) overrides it for one. Apart from `kind` and the limits of
-/// [`wait_for_sync`](SharedInformerFactory::wait_for_sync), the options are those of a single informer.
+/// An option set here applies to every kind; [`kind`](Self::kind) overrides it for one. Apart from `kind` and
+/// the limits of [`wait_for_sync`](SharedInformerFactory::wait_for_sync), the options are those of a single
+/// informer.
 ///
 /// ```no_run
 /// # fn example(client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -28,6 +29,7 @@ use super::{FactoryBuildError, Inner, SharedInformerFactory, resource_of};
 /// let factory = SharedInformerFactory::builder(client)
 ///     .namespaces(["web", "db"])
 ///     .resync(Duration::from_secs(600))
+///     .transform(|object| object.metadata_mut().annotations = None) // every kind, as `dyn AnyObject`
 ///     .kind::<Pod>(|pods| pods.labels("tier=frontend").label_index("app"))
 ///     .kind::<Secret>(|secrets| secrets.transform(|secret| secret.data = None))
 ///     .build()?;
@@ -52,12 +54,12 @@ pub(super) struct Defaults {
     transform: Option<Transform<dyn AnyObject>>,
 }
 
-/// Which namespaces an informer is for.
+/// The namespaces that an informer covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Those of the factory, unless its type says that it lives outside of namespaces.
+    /// Those of the factory, or none if its type is cluster-scoped.
     Configured,
-    /// None: the server said that it lives outside of namespaces.
+    /// None: the server reports the resource as cluster-scoped.
     Cluster,
 }
 
@@ -74,27 +76,27 @@ impl SharedInformerFactoryBuilder {
 
     informer_core::__shared_options!(dyn AnyObject);
 
-    /// How long an informer may fail in a way that no waiting heals (401, 403, 404, 400, 422, certificates)
-    /// before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 10 s. See
-    /// [`WaitLimits::refused`].
+    /// Sets how long an informer may fail in a way that retries do not fix (401, 403, 404, 400, 422,
+    /// certificates) before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default:
+    /// 10 s. See [`WaitLimits::refused`].
     pub fn give_up_refused_after(mut self, time: Duration) -> Self {
         self.limits = self.limits.refused(time);
         self
     }
 
-    /// How long the server may be unreachable for an informer (connections fail, answers are late or 5xx)
-    /// before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default 60 s. See
+    /// Sets how long the server may be unreachable for an informer (connections fail, responses are late or
+    /// 5xx) before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default: 60 s. See
     /// [`WaitLimits::unreachable`].
     pub fn give_up_unreachable_after(mut self, time: Duration) -> Self {
         self.limits = self.limits.unreachable(time);
         self
     }
 
-    /// Sets more for one kind. `options` begins with what the factory has for every kind, and everything an informer alone could be
-    /// given can be set: resync, page size, selectors, namespaces, transform, indexes, buffers, managedFields. What is set here
-    /// replaces what the factory has: a label selector here is not joined with the factory's.
+    /// Sets the options of one kind. `options` receives a builder with the options of the factory, and may
+    /// set every option of a single informer, indexes included. An option set here replaces that of the
+    /// factory: two label selectors are not combined.
     ///
-    /// Giving a kind options does not make its informer: it is made when it is asked for.
+    /// This does not create the informer; requesting it does.
     pub fn kind<K>(
         self,
         options: impl FnOnce(SharedInformerBuilder<K>) -> SharedInformerBuilder<K> + Send + 'static,
@@ -106,7 +108,8 @@ impl SharedInformerFactoryBuilder {
         self.kind_with(K::DynamicType::default(), options)
     }
 
-    /// Like [`kind`](Self::kind), for a kind that is known at run time only: `DynamicObject` with its `ApiResource`.
+    /// Like [`kind`](Self::kind), for a kind that is known only at run time: `DynamicObject` with its
+    /// `ApiResource`.
     pub fn kind_with<K>(
         mut self,
         dynamic_type: K::DynamicType,
@@ -137,10 +140,10 @@ impl SharedInformerFactoryBuilder {
         self
     }
 
-    /// Makes the factory. Nothing is asked of the server yet.
+    /// Creates the factory. It sends no request.
     ///
     /// # Errors
-    /// The first option that cannot be used: an empty namespace, a broken selector, a page size of zero.
+    /// The first invalid option: an empty namespace, an invalid selector, a page size of zero.
     pub fn build(self) -> Result<SharedInformerFactory, FactoryBuildError> {
         self.options.validate().map_err(FactoryBuildError::Defaults)?;
         let defaults = Defaults {

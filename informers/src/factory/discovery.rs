@@ -1,4 +1,4 @@
-//! Asking the server which resources it has, and finding one by any of its names.
+//! Discovery: asks the server for its resources, and finds one by any of its names.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::LookupError;
 use super::builder::Reach;
 use super::error::check_resource;
 
-/// How long the server may take to say what it has.
+/// How long discovery may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A resource the server has, and that can be watched.
+/// A resource of the server that can be watched.
 pub(super) struct Found {
     pub(super) api_resource: ApiResource,
     pub(super) reach: Reach,
@@ -30,14 +30,14 @@ impl Found {
     }
 }
 
-/// Finds a resource by a name `kubectl get` would take.
+/// Finds a resource by any name that `kubectl get` accepts.
 pub(super) async fn look_up(client: &kube::Client, name: &str) -> Result<Found, LookupError> {
-    let ask = async {
+    let discovery = async {
         let core = client.list_core_api_versions_aggregated().await?;
         let rest = client.list_api_groups_aggregated().await?;
         Ok(core.items.into_iter().chain(rest.items).collect::<Vec<_>>())
     };
-    match tokio::time::timeout(DEADLINE, ask).await {
+    match tokio::time::timeout(DEADLINE, discovery).await {
         Ok(groups) => choose(
             &groups.map_err(|error| LookupError::Discovery(Box::new(error)))?,
             name,
@@ -53,18 +53,18 @@ struct Wanted<'a> {
     version: Option<&'a str>,
 }
 
-/// Which groups are meant.
+/// The groups that match.
 enum Group<'a> {
     Any,
     This(&'a str),
-    /// As kubectl does where no group is called so.
-    BeginningWith(&'a str),
+    /// As kubectl does if no group has this name.
+    Prefix(&'a str),
 }
 
 impl<'a> Wanted<'a> {
-    /// Every reading of a name, the closest first: `a.v1.b` may be group `v1.b`, version `v1` of group `b`, or a beginning of
-    /// either.
-    fn readings(text: &'a str) -> Vec<Self> {
+    /// Returns every interpretation of a name, the most exact first: `a.v1.b` may mean group `v1.b`, version
+    /// `v1` of group `b`, or a prefix of either.
+    fn interpretations(text: &'a str) -> Vec<Self> {
         let Some((name, rest)) = text.split_once('.') else {
             return vec![Self {
                 name: text,
@@ -73,16 +73,16 @@ impl<'a> Wanted<'a> {
             }];
         };
         let (version, group) = rest.split_once('.').unwrap_or((rest, ""));
-        let reading = |group, version| Self { name, group, version };
+        let wanted = |group, version| Self { name, group, version };
         vec![
-            reading(Group::This(rest), None),
-            reading(Group::This(group), Some(version)),
-            reading(Group::BeginningWith(rest), None),
-            reading(Group::BeginningWith(group), Some(version)),
+            wanted(Group::This(rest), None),
+            wanted(Group::This(group), Some(version)),
+            wanted(Group::Prefix(rest), None),
+            wanted(Group::Prefix(group), Some(version)),
         ]
     }
 
-    fn wants(&self, group: &str, version: &str, resource: &APIResourceDiscovery) -> bool {
+    fn matches(&self, group: &str, version: &str, resource: &APIResourceDiscovery) -> bool {
         let is_name = |text: &Option<String>| {
             text.as_deref()
                 .is_some_and(|text| text.eq_ignore_ascii_case(self.name))
@@ -90,7 +90,7 @@ impl<'a> Wanted<'a> {
         let is_group = match self.group {
             Group::Any => true,
             Group::This(wanted) => group == wanted,
-            Group::BeginningWith(wanted) => !wanted.is_empty() && group.starts_with(wanted),
+            Group::Prefix(wanted) => !wanted.is_empty() && group.starts_with(wanted),
         };
         let kind = resource.response_kind.as_ref();
         is_group
@@ -105,19 +105,19 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The first resource of that name, in the server's order of groups and versions, which puts what it prefers first. One that
-/// can be watched comes before one that cannot.
+/// Returns the first resource of that name in the server's order of groups and versions, which is its order
+/// of preference. Resources that can be watched take precedence.
 fn choose(groups: &[APIGroupDiscovery], name: &str) -> Result<Found, LookupError> {
     let versions: Vec<(&str, &APIVersionDiscovery)> = groups
         .iter()
         .flat_map(|group| group.versions.iter().map(|version| (group_name(group), version)))
         .collect();
     let mut refused = None;
-    for wanted in Wanted::readings(name) {
+    for wanted in Wanted::interpretations(name) {
         for &(group, version) in &versions {
             let version_name = version.version.as_deref().unwrap_or_default();
             let mut resources = version.resources.iter();
-            let Some(resource) = resources.find(|resource| wanted.wants(group, version_name, resource))
+            let Some(resource) = resources.find(|resource| wanted.matches(group, version_name, resource))
             else {
                 continue;
             };

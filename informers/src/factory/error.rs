@@ -1,18 +1,18 @@
-//! What can go wrong with a factory, each with what to do about it.
+//! Errors of the factory.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use informer_core::BuildError;
 
-/// Why a factory cannot be made.
+/// An error from building a factory.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum FactoryBuildError {
-    /// An option for all kinds is not valid.
+    /// An option for all kinds is invalid.
     #[error("cannot use an option of the factory: {0}")]
     Defaults(BuildError),
-    /// An option for one kind is not valid.
+    /// An option for one kind is invalid.
     #[error("cannot use the options for {resource}: {error}")]
     Kind {
         /// The resource: `pods`, `deployments.apps`.
@@ -20,22 +20,22 @@ pub enum FactoryBuildError {
         /// What is wrong.
         error: BuildError,
     },
-    /// A kind that is known at run time only has a name that no resource can have.
+    /// A kind that is known only at run time has an invalid resource name.
     #[error(transparent)]
     Resource(#[from] ResourceError),
-    /// One kind was given options twice.
-    #[error("{resource} were given options twice; put them into one `kind`")]
+    /// The options of one kind were set twice.
+    #[error("the options for {resource} are set twice; merge them into one call of `kind`")]
     KindTwice {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
 }
 
-/// A name that no resource can have.
+/// An invalid resource name.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{part} {text:?} cannot be part of a resource's name: lower-case letters, digits, `-` and `.` only{}",
-    if text.is_empty() { ", and not empty" } else { "" }
+    "invalid {part} {text:?} in a resource name: use lower-case letters, digits, `-` and `.`{}",
+    if text.is_empty() { ", and at least one character" } else { "" }
 )]
 #[non_exhaustive]
 pub struct ResourceError {
@@ -45,47 +45,49 @@ pub struct ResourceError {
     pub text: String,
 }
 
-/// Why a resource cannot be found by its name.
+/// An error from looking up a resource by its name.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// The server has nothing of this name.
+    /// The server has no resource of this name.
     #[error(
-        "the server has no resource called {name:?}; `kubectl api-resources` shows what it has{}",
+        "the server has no resource {name:?}; `kubectl api-resources` lists its resources{}",
         unavailable_groups(unavailable)
     )]
     Unknown {
-        /// The name that was looked for.
+        /// The name that was looked up.
         name: String,
-        /// The groups whose own servers do not answer now: it may be in one of them.
+        /// The groups whose servers do not respond now: the resource may be in one of them.
         unavailable: BTreeSet<String>,
     },
-    /// It cannot be listed and watched.
-    #[error("{resource} can only be asked to {}: there can be no informer for it", verbs.join(", "))]
+    /// The resource cannot be listed and watched.
+    #[error("cannot watch {resource}: it supports only {}", verbs.join(", "))]
     NotWatchable {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
-        /// What it can do.
+        /// The verbs it supports.
         verbs: Vec<String>,
     },
-    /// It was asked for by [`for_resource`](crate::SharedInformerFactory::for_resource) before, which took it to be namespaced.
+    /// [`for_resource`](crate::SharedInformerFactory::for_resource) requested it before, and assumed that it
+    /// is namespaced.
     #[error(
-        "{resource} are cluster-scoped, but `for_resource` has made an informer of them for the factory's namespaces; call `find` first"
+        "{resource} are cluster-scoped, but `for_resource` created their informer for single namespaces; \
+         call `find` first"
     )]
     TakenAsNamespaced {
         /// The resource: `nodes`.
         resource: String,
     },
-    /// The server named a resource in a way that cannot be used.
+    /// The server reported an invalid resource name.
     #[error(transparent)]
     Resource(#[from] ResourceError),
-    /// The server did not say what it has.
-    #[error("cannot ask the server which resources it has: {0}")]
+    /// The discovery request failed.
+    #[error("cannot discover the resources of the server: {0}")]
     Discovery(Box<kube::Error>),
-    /// The server took too long.
-    #[error("the server did not say within {after:?} which resources it has")]
+    /// The discovery request timed out.
+    #[error("the discovery of the server's resources timed out after {after:?}")]
     Timeout {
-        /// How long was waited.
+        /// The time limit.
         after: Duration,
     },
 }
@@ -96,13 +98,13 @@ fn unavailable_groups(groups: &BTreeSet<String>) -> String {
     let names: Vec<&str> = groups.iter().map(String::as_str).collect();
     match names.as_slice() {
         [] => String::new(),
-        names => format!(" (these groups do not answer now: {})", names.join(", ")),
+        names => format!(" (these groups do not respond now: {})", names.join(", ")),
     }
 }
 
-/// The parts of a resource's name become parts of a path, so nothing else may pass.
+/// Validates a resource name. Its parts become parts of a URL path, so nothing else may pass.
 pub(super) fn check_resource(group: &str, version: &str, plural: &str) -> Result<(), ResourceError> {
-    let is_sound = |text: &str| {
+    let is_valid = |text: &str| {
         text.bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte))
             && !text.split('.').any(str::is_empty)
@@ -110,7 +112,7 @@ pub(super) fn check_resource(group: &str, version: &str, plural: &str) -> Result
     let parts = [("group", group), ("version", version), ("resource", plural)];
     for (part, text) in parts {
         let may_be_empty = part == "group" && text.is_empty();
-        if !may_be_empty && (text.len() > 253 || !is_sound(text)) {
+        if !may_be_empty && (text.len() > 253 || !is_valid(text)) {
             return Err(ResourceError {
                 part,
                 text: text.to_owned(),
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_leave_their_place_in_a_path_are_refused() {
+    fn names_that_are_unsafe_in_a_path_are_rejected() {
         check("", "v1", "pods", None);
         check("cert-manager.io", "v1alpha2", "certificate-requests", None);
         check("apps/v1", "v1", "deployments", Some("group"));

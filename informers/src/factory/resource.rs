@@ -1,4 +1,4 @@
-//! What belongs to one kind: its informer and its lister.
+//! The accessor of one kind: its informer and its lister.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,10 +9,11 @@ use serde::de::DeserializeOwned;
 
 use super::SharedInformerFactory;
 
-/// The informer and the lister of one kind in one factory: what `factory.core().v1().pods()` returns.
+/// The informer and the lister of one kind in one factory. `factory.core().v1().pods()` returns it.
 ///
-/// It is owned and cheap: it can be cloned, kept in a struct and moved into a task. The informer is made when
-/// [`informer`](Self::informer) or [`lister`](Self::lister) is first called, and it is always the same one.
+/// It is owned and cheap to clone: keep it in a struct, or move it into a task. The first call of
+/// [`informer`](Self::informer) or [`lister`](Self::lister) creates the informer; later calls return the same
+/// one.
 ///
 /// It keeps the factory alive: see [`SharedInformerFactory`].
 pub struct ResourceInformer<K> {
@@ -29,7 +30,7 @@ impl<K> ResourceInformer<K> {
         }
     }
 
-    /// The factory this belongs to.
+    /// Returns the factory.
     pub fn factory(&self) -> &SharedInformerFactory {
         &self.factory
     }
@@ -40,15 +41,16 @@ where
     K: Object + DeserializeOwned,
     K::DynamicType: Default + Clone,
 {
-    /// The informer, to add handlers and indexes to. Nothing is asked of the server before the factory is
+    /// Returns the informer, to add handlers and indexes to. It sends no request before the factory is
     /// [started](SharedInformerFactory::start).
     ///
-    /// It is shared: whoever stops it stops it for every part of the program, and the factory makes no other.
+    /// The informer is shared: stopping it stops it for every part of the program, and the factory does not
+    /// create another.
     pub fn informer(&self) -> SharedInformer<K> {
         self.factory.informer_for()
     }
 
-    /// A lister, to read from the informer's cache.
+    /// Returns a lister, to read the cache of the informer.
     pub fn lister(&self) -> Lister<K> {
         Lister::new(self.informer().indexer())
     }

@@ -1,20 +1,20 @@
-//! Asks a type which fields it reads, without anything to read.
+//! Finds the fields that a type deserializes, without input.
 
 use std::fmt;
 
 use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The names of the fields that `T` asks for when it is deserialized, if it asks for a struct.
+/// Returns the names of the fields that `T` requests when it is deserialized, if it requests a struct.
 pub(super) fn names_of<T: for<'de> serde::Deserialize<'de>>() -> Option<&'static [&'static str]> {
     let mut asked = Asked(None);
-    // It is always refused: what it asked for before is all that is wanted.
+    // It always fails: only the request matters.
     let refused = T::deserialize(&mut asked);
     debug_assert!(refused.is_err() || asked.0.is_none());
     asked.0
 }
 
-/// Writes down the first struct that is asked for, and refuses everything.
+/// Records the first struct that is requested, and fails every request.
 struct Asked(Option<&'static [&'static str]>);
 
 impl<'de> Deserializer<'de> for &mut Asked {
@@ -52,13 +52,13 @@ impl<'de> Deserializer<'de> for &mut Asked {
     }
 }
 
-/// There is nothing to read.
+/// The error of every request.
 #[derive(Debug)]
 struct Refused;
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is nothing to read")
+        f.write_str("no input")
     }
 }
 

@@ -1,6 +1,6 @@
-//! What derived projections are made of. Not for use by hand: it may change in any version.
+//! Support for derived projections. Not part of the API: it may change in any release.
 //!
-//! The code of a projection is compiled for each projection, so all that does not depend on its fields is here.
+//! Expanded code is compiled once per projection, so everything that does not depend on its fields is here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,8 @@ use super::{Projection, probe};
 
 // ===== Reading =====
 
-/// Reads a key of an object, and gives the place of that name in a projection's list, or its length for any other.
+/// Reads a key of an object and returns its position in the field list of a projection, or the length of the
+/// list for any other key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key(pub &'static [&'static str]);
 
@@ -41,7 +42,7 @@ impl Visitor<'_> for Key {
     }
 }
 
-/// Passes over a value that a projection does not name.
+/// Skips a value that the projection does not have.
 pub fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
     map.next_value::<IgnoredAny>().map(drop)
 }
@@ -55,7 +56,7 @@ pub struct Field {
     pub rust: &'static str,
     /// Its name in JSON.
     pub json: &'static str,
-    /// If what it holds is itself a projection: that one.
+    /// The projection that it holds, if it holds one.
     pub part: Option<fn() -> Description>,
 }
 
@@ -79,41 +80,41 @@ impl Description {
     }
 }
 
-/// Asks whether a type is a projection: `Part::<T>::DESCRIPTION` is this constant if it is, else that of [`NotAProjection`], which
-/// must be in scope.
+/// Tests whether a type is a projection: `Part::<T>::DESCRIPTION` is this constant if it is, else that of
+/// [`NotAProjection`], which must be in scope.
 pub struct Part<T: ?Sized>(PhantomData<T>);
 
 impl<T: Projection> Part<T> {
-    /// It is one.
+    /// It is.
     pub const DESCRIPTION: Option<fn() -> Description> = Some(Description::of::<T>);
 }
 
 /// See [`Part`].
 pub trait NotAProjection {
-    /// It is none.
+    /// It is not.
     const DESCRIPTION: Option<fn() -> Description> = None;
 }
 
 impl<T: ?Sized> NotAProjection for Part<T> {}
 
-/// Asks whether a type is one of k8s-openapi's, by what only they implement: `Origin::<T>::IS_BUILT_IN` is this constant if it is,
-/// else that of [`Foreign`], which must be in scope.
+/// Tests whether a type is from k8s-openapi, by a trait that only those implement: `Origin::<T>::IS_BUILT_IN`
+/// is this constant if it is, else that of [`Foreign`], which must be in scope.
 pub struct Origin<T>(PhantomData<T>);
 
 impl<T: DeepMerge> Origin<T> {
-    /// It is one.
+    /// It is.
     pub const IS_BUILT_IN: bool = true;
 }
 
 /// See [`Origin`].
 pub trait Foreign {
-    /// It is none.
+    /// It is not.
     const IS_BUILT_IN: bool = false;
 }
 
 impl<T> Foreign for Origin<T> {}
 
-/// Whether two names are the same, asked while compiling.
+/// Returns whether two names are equal, at compile time.
 pub const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {
@@ -131,16 +132,16 @@ pub const fn is_same(one: &str, other: &str) -> bool {
 
 // ===== Types =====
 
-/// The type of a field of the whole type, to be compared with that in the projection. Nothing of this is ever run.
+/// The type of a field of the whole type, to compare with the type in the projection. It is never run.
 pub struct Whole<T>(PhantomData<T>);
 
 impl<T> Whole<T> {
-    /// That of a field.
+    /// The type of a field.
     pub fn of(_: &T) -> Self {
         Self(PhantomData)
     }
 
-    /// That of the elements, if it is a `Vec`.
+    /// The type of the elements of a `Vec`.
     pub fn elements<E>(self) -> Whole<E>
     where
         T: Holds<Vec<E>>,
@@ -148,7 +149,7 @@ impl<T> Whole<T> {
         Whole(PhantomData)
     }
 
-    /// That of the values, if it is a map with such keys.
+    /// The type of the values of a map.
     pub fn values<K, V>(self) -> Whole<V>
     where
         T: Holds<BTreeMap<K, V>>,
@@ -156,11 +157,11 @@ impl<T> Whole<T> {
         Whole(PhantomData)
     }
 
-    /// Demands that `P` fits.
+    /// Requires that `P` fits.
     pub fn is_projected_to<P: Fits<T, H> + ?Sized, H>(self) {}
 }
 
-/// That a type is another one, perhaps in an `Option` or a `Box`.
+/// A type equals another one, possibly in an `Option` or a `Box`.
 #[diagnostic::on_unimplemented(
     message = "the field of the whole type is a `{Self}`, not a `{Inner}`",
     label = "does not have the shape of the whole type's field",
@@ -177,7 +178,7 @@ impl<T> Holds<T> for Box<T> {}
 #[diagnostic::do_not_recommend]
 impl<T> Holds<T> for Option<Box<T>> {}
 
-/// That a type can stand in a projection for `Real`, in the way `How`, which is always inferred.
+/// A type can replace `Real` in a projection, in the way `How`, which is always inferred.
 #[diagnostic::on_unimplemented(
     message = "the field of the whole type is a `{Real}`, and `{Self}` is neither that nor a projection of it",
     label = "does not fit the whole type's field",
@@ -186,7 +187,7 @@ impl<T> Holds<T> for Option<Box<T>> {}
 )]
 pub trait Fits<Real, How> {}
 
-/// As it is.
+/// As the same type.
 pub enum AsItIs {}
 /// As a projection.
 pub enum InPart {}

@@ -1,4 +1,4 @@
-//! Which daemon sets, replica sets and stateful sets mean a pod.
+//! The daemon sets, replica sets and stateful sets that select a pod.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::{EmptySelector, ExpansionError, Question, SpecSelector, WithoutLabels, selecting};
 use crate::lister::Lister;
 
-/// A workload that selects nothing in particular selects nothing at all, lest it adopt every pod.
+/// A workload with an empty selector selects nothing, so that it does not adopt every pod.
 fn workload<'a>(wanted: &'static str, kind: &'static str, meta: &'a ObjectMeta) -> Question<'a> {
     Question {
         wanted,
@@ -37,18 +37,19 @@ fn of_stateful_set(set: &StatefulSet) -> SpecSelector<'_> {
 }
 
 impl Lister<DaemonSet> {
-    /// The daemon sets in the pod's namespace that select it, ordered by name. Only the one its owner reference names
-    /// manages it.
+    /// Returns the daemon sets in the pod's namespace that select it, ordered by name. Only the one in its
+    /// owner reference manages it.
     ///
     /// # Errors
-    /// [`ExpansionError`] if the pod has no labels, or no daemon set selects it. One whose selector is empty or not valid selects
-    /// nothing.
+    /// [`ExpansionError`] if the pod has no labels, or no daemon set selects it. One whose selector is empty
+    /// or invalid selects nothing.
     #[inline]
     pub fn pod_daemon_sets(&self, pod: &Pod) -> Result<Vec<Arc<DaemonSet>>, ExpansionError> {
         selecting(self, &workload("DaemonSet", "Pod", &pod.metadata), of_daemon_set)
     }
 
-    /// The daemon sets in the revision's namespace that select it, ordered by name: those whose history it can be a part of.
+    /// Returns the daemon sets in the revision's namespace that select it, ordered by name: those whose
+    /// history may contain it.
     ///
     /// # Errors
     /// As [`pod_daemon_sets`](Self::pod_daemon_sets).
@@ -63,12 +64,12 @@ impl Lister<DaemonSet> {
 }
 
 impl Lister<ReplicaSet> {
-    /// The replica sets in the pod's namespace that select it, ordered by name. Only the one its owner reference names manages
-    /// it.
+    /// Returns the replica sets in the pod's namespace that select it, ordered by name. Only the one in its
+    /// owner reference manages it.
     ///
     /// # Errors
-    /// [`ExpansionError`] if the pod has no labels, or no replica set selects it. One whose selector is empty or not valid selects
-    /// nothing.
+    /// [`ExpansionError`] if the pod has no labels, or no replica set selects it. One whose selector is empty
+    /// or invalid selects nothing.
     #[inline]
     pub fn pod_replica_sets(&self, pod: &Pod) -> Result<Vec<Arc<ReplicaSet>>, ExpansionError> {
         selecting(
@@ -80,12 +81,12 @@ impl Lister<ReplicaSet> {
 }
 
 impl Lister<StatefulSet> {
-    /// The stateful sets in the pod's namespace that select it, ordered by name. Only the one its owner reference names manages
-    /// it.
+    /// Returns the stateful sets in the pod's namespace that select it, ordered by name. Only the one in its
+    /// owner reference manages it.
     ///
     /// # Errors
-    /// [`ExpansionError`] if the pod has no labels, or no stateful set selects it. One whose selector is empty or not valid
-    /// selects nothing.
+    /// [`ExpansionError`] if the pod has no labels, or no stateful set selects it. One whose selector is
+    /// empty or invalid selects nothing.
     #[inline]
     pub fn pod_stateful_sets(&self, pod: &Pod) -> Result<Vec<Arc<StatefulSet>>, ExpansionError> {
         selecting(

@@ -1,4 +1,4 @@
-//! Which jobs mean a pod.
+//! The jobs that select a pod.
 
 use std::sync::Arc;
 
@@ -9,13 +9,15 @@ use super::{EmptySelector, ExpansionError, Question, SpecSelector, WithoutLabels
 use crate::lister::Lister;
 
 impl Lister<Job> {
-    /// The jobs in the pod's namespace that select it, ordered by name. Only the one its owner reference names manages it.
+    /// Returns the jobs in the pod's namespace that select it, ordered by name. Only the one in its owner
+    /// reference manages it.
     ///
-    /// Unlike that of the other workloads, and as upstream, an empty selector of a job selects everything.
+    /// Unlike that of the other workloads, and as in client-go, an empty selector of a job selects
+    /// everything.
     ///
     /// # Errors
-    /// [`ExpansionError`] if the pod has no labels, or no job selects it. One whose selector is missing or not valid selects
-    /// nothing.
+    /// [`ExpansionError`] if the pod has no labels, or no job selects it. One whose selector is missing or
+    /// invalid selects nothing.
     #[inline]
     pub fn pod_jobs(&self, pod: &Pod) -> Result<Vec<Arc<Job>>, ExpansionError> {
         let question = Question {

@@ -1,4 +1,4 @@
-//! Which replication controllers mean a pod.
+//! The replication controllers that select a pod.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::{EmptySelector, ExpansionError, Question, SpecSelector, WithoutLabels
 use crate::lister::Lister;
 
 impl Lister<ReplicationController> {
-    /// The replication controllers in the pod's namespace that select it, ordered by name. Only the one its owner reference names
-    /// manages it.
+    /// Returns the replication controllers in the pod's namespace that select it, ordered by name. Only the
+    /// one in its owner reference manages it.
     ///
     /// # Errors
-    /// [`ExpansionError`] if the pod has no labels, or no controller selects it. One without a selector, or with an empty one, selects
-    /// nothing.
+    /// [`ExpansionError`] if the pod has no labels, or no controller selects it. One without a selector, or
+    /// with an empty one, selects nothing.
     #[inline]
     pub fn pod_controllers(&self, pod: &Pod) -> Result<Vec<Arc<ReplicationController>>, ExpansionError> {
         let question = Question {

@@ -1,4 +1,4 @@
-//! Which disruption budgets mean a pod.
+//! The disruption budgets that select a pod.
 
 use std::sync::Arc;
 
@@ -9,12 +9,13 @@ use super::{EmptySelector, ExpansionError, Question, SpecSelector, WithoutLabels
 use crate::lister::Lister;
 
 impl Lister<PodDisruptionBudget> {
-    /// The disruption budgets in the pod's namespace that select it, ordered by name.
+    /// Returns the disruption budgets in the pod's namespace that select it, ordered by name.
     ///
-    /// An empty selector selects every pod of the namespace, also one without labels.
+    /// An empty selector selects every pod of the namespace, including pods without labels.
     ///
     /// # Errors
-    /// [`ExpansionError::NoMatch`] if no budget selects the pod. One whose selector is missing or not valid selects nothing.
+    /// [`ExpansionError::NoMatch`] if no budget selects the pod. One whose selector is missing or invalid
+    /// selects nothing.
     #[inline]
     pub fn pod_pod_disruption_budgets(
         &self,

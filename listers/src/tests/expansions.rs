@@ -74,8 +74,8 @@ trait Selecting: Object {
     fn make(key: &str, selects: Selects) -> Self;
 }
 
-/// Kinds whose selector must be there: upstream has a pointer, k8s-openapi an empty selector instead of null. Up to Kubernetes
-/// 1.36 their spec is an option, behind that it is not.
+/// Kinds whose selector must be there: upstream has a pointer, k8s-openapi an empty selector instead of null.
+/// Up to Kubernetes 1.36 their spec is an option, behind that it is not.
 macro_rules! selecting_by_a_selector_that_must_be_there {
     ($($kind:ident $spec:ident),+) => {$(
         impl Selecting for $kind {
@@ -153,7 +153,8 @@ fn cached<K: Selecting>() -> Lister<K> {
     ])
 }
 
-/// Checks the rules of one kind: what a pod finds whose label is selected, one whose label is not, and one without.
+/// Checks the rules of one kind: what a pod finds whose label is selected, one whose label is not, and one
+/// without.
 fn check_rules<K: Selecting>(
     ask: fn(&Lister<K>, &Pod) -> Answer<K>,
     selected: &[&str],

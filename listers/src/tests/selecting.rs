@@ -47,7 +47,8 @@ fn visited<K: Object>(walk: impl FnOnce(&mut dyn FnMut(&Arc<K>))) -> Vec<Arc<K>>
     seen
 }
 
-/// Checks a selector everywhere and in the namespace `web`: without indexes, with one for each label, and with all.
+/// Checks a selector everywhere and in the namespace `web`: without indexes, with one for each label, and
+/// with all.
 fn check_selected(text: &str, everywhere: &[&str], in_web: &[&str]) {
     let selector = selector(text);
     for indexes in [&[][..], &["app"], &["tier"], &["app", "tier", "legacy"]] {

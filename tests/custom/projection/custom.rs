@@ -129,7 +129,7 @@ fn every_name_that_matches_no_field_is_reported() {
     assert_eq!(paths, ["spec.hostIp", "status.isOpen"]);
     let text = error.to_string();
     assert!(
-        text.contains("WrongGate would always find nothing in: `spec.hostIp`"),
+        text.contains("WrongGate has fields that the whole type does not read: `spec.hostIp`"),
         "{text}"
     );
     assert!(text.contains("`podIp`, `hostIP`, `port`, `longText`"), "{text}");
