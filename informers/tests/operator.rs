@@ -1,4 +1,4 @@
-//! The generated informers of the `operator` example on an embedded API server, and their source: the
+//! Tests of the generated informers of the `operator` example on an embedded API server, and of their
 //! definitions.
 
 #![cfg(feature = "core")]
@@ -22,7 +22,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-/// As a program includes the output of its build script.
+/// Included as a program includes the output of its build script.
 mod included {
     include!("../examples/operator/generated/mod.rs");
 }
@@ -35,10 +35,12 @@ fn folder(name: &str) -> PathBuf {
 
 fn definitions() -> Vec<(PathBuf, String)> {
     let files = std::fs::read_dir(folder("crds")).expect("the definitions are checked in");
-    let mut paths: Vec<PathBuf> = files.map(|file| file.expect("it can be read").path()).collect();
+    let mut paths: Vec<PathBuf> = files
+        .map(|file| file.expect("the file is readable").path())
+        .collect();
     paths.sort();
     let text = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).expect("it is a text");
+        let text = std::fs::read_to_string(&path).expect("the file is UTF-8");
         (path, text)
     };
     paths.into_iter().map(text).collect()
@@ -48,8 +50,8 @@ fn definitions() -> Vec<(PathBuf, String)> {
 fn server() -> ApiServer {
     let server = ApiServer::start();
     for (_, text) in definitions() {
-        let definition: Value = serde_saphyr::from_str(&text).expect("it is YAML");
-        server.create(&definition).expect("the server takes it");
+        let definition: Value = serde_saphyr::from_str(&text).expect("the definition is YAML");
+        server.create(&definition).expect("the server accepts it");
     }
     server
 }
@@ -71,17 +73,17 @@ fn names<K: kube::Resource>(objects: &[Arc<K>]) -> Vec<String> {
 }
 
 #[test]
-fn the_generated_files_are_what_the_definitions_give() {
+fn the_generated_files_match_the_definitions() {
     let mut reading = Reading::default();
     for (path, text) in definitions() {
-        reading.extend(crd::read(&path.display().to_string(), &text).expect("the definitions are sound"));
+        reading.extend(crd::read(&path.display().to_string(), &text).expect("the definitions are valid"));
     }
-    let tree = crd::tree(&reading.found, &TreeOptions::default()).expect("they can be generated from");
+    let tree = crd::tree(&reading.found, &TreeOptions::default()).expect("the definitions have schemas");
     let marked = files_below(&folder("generated"));
     assert_eq!(
         marked.len(),
         tree.files.len(),
-        "a file is left over or missing: {marked:?}"
+        "a file is obsolete or missing: {marked:?}"
     );
     for (path, text) in &tree.files {
         let present = std::fs::read_to_string(folder("generated").join(path)).unwrap_or_default();
@@ -93,7 +95,7 @@ fn the_generated_files_are_what_the_definitions_give() {
     }
 }
 
-/// Every file below a folder.
+/// Returns every file in a directory tree.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder)
         .unwrap()
@@ -140,7 +142,7 @@ async fn generated_accessors_sync_list_by_index_and_follow_a_delete() {
     let (sender, deleted) = mpsc::channel();
     let handler = move |event: Event<Website>| {
         if let Event::Deleted(deleted) = event {
-            // The test may be over.
+            // The test may have ended.
             let _sent = sender.send(deleted.last_known().name_any());
         }
     };

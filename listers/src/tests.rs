@@ -1,4 +1,4 @@
-//! Listers over a store that was filled by hand.
+//! Tests of listers on a store with fixed objects.
 
 mod expansions;
 mod selecting;
@@ -13,7 +13,7 @@ use kube::api::DynamicObject;
 
 use crate::{Lister, NotFound};
 
-/// A lister over objects of these keys, and the writer to change them.
+/// Returns a lister of objects with these keys, and the writer of its store.
 fn filled<K: Object + Default>(keys: &[&str]) -> (IndexerWriter<K>, Lister<K>) {
     let (mut writer, indexer) = store::new();
     let mut commit = writer.begin();
@@ -83,9 +83,9 @@ fn a_lister_outlives_the_writer() {
     check(nodes.clone().list(&Selector::everything()), &["node-1"]);
 }
 
-/// Checks what an error of a required read says.
+/// Checks the error of a `require` method.
 fn check_missing<T: std::fmt::Debug>(found: Result<T, NotFound>, kind: &str, key: &str) {
-    let error = found.expect_err("it is not there");
+    let error = found.expect_err("the object is missing");
     let parsed: ObjectKey = key.parse().unwrap();
     assert_eq!(error.kind(), kind);
     assert_eq!(
@@ -99,7 +99,7 @@ fn check_missing<T: std::fmt::Debug>(found: Result<T, NotFound>, kind: &str, key
 }
 
 #[test]
-fn a_required_object_that_is_missing_is_an_error_that_names_it() {
+fn require_reports_a_missing_object_by_name() {
     let (_writer, maps) = filled::<ConfigMap>(&["web/a"]);
     check(maps.require_key(&"web/a".parse().unwrap()), &["web/a"]);
     check(maps.namespace("web").require("a"), &["web/a"]);
@@ -111,9 +111,9 @@ fn a_required_object_that_is_missing_is_an_error_that_names_it() {
     check_missing(nodes.require("node-2"), "Node", "node-2");
 }
 
-/// Its type does not know its kind, and no informer tells the resource.
+/// The type has no kind, and without an informer the resource is unknown.
 #[test]
-fn a_dynamic_object_without_an_informer_is_an_object() {
+fn require_names_a_dynamic_object_without_an_informer_object() {
     let (_writer, indexer) = store::new::<DynamicObject>();
     let objects = Lister::new(indexer);
     check_missing(objects.require_key(&"web/a".parse().unwrap()), "object", "web/a");
@@ -128,7 +128,7 @@ fn map(key: &str) -> ConfigMap {
 }
 
 #[test]
-fn a_lister_is_made_from_objects() {
+fn from_objects_creates_a_lister() {
     let maps = Lister::from_objects(["web/b", "web/a", "db/a"].map(map));
     check(maps.list(&Selector::everything()), &["db/a", "web/a", "web/b"]);
     let by_name = maps
@@ -142,13 +142,13 @@ fn a_lister_is_made_from_objects() {
 
 #[test]
 #[should_panic(expected = "the object at index 1 has no name")]
-fn an_object_without_a_name_cannot_be_listed() {
+fn from_objects_panics_on_an_object_without_a_name() {
     Lister::from_objects([map("web/a"), ConfigMap::default()]);
 }
 
 #[test]
 #[should_panic(expected = "two objects have the key web/a")]
-fn two_objects_of_one_key_cannot_be_listed() {
+fn from_objects_panics_on_a_repeated_key() {
     Lister::from_objects(["web/a", "db/a", "web/a"].map(map));
 }
 

@@ -1,6 +1,6 @@
-//! Listers over the caches of running informers.
+//! Tests of listers on the caches of running informers.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use informer_core::selector::Selector;
 use informer_core::{Object, SharedInformer, SharedInformerBuilder};
@@ -36,7 +36,7 @@ fn server() -> ApiServer {
     server
 }
 
-/// Runs an informer until its first list is in, and hands it out with a lister.
+/// Starts an informer, waits until it is in sync, and returns it with a lister.
 async fn synced<K: Object>(builder: SharedInformerBuilder<K>) -> (SharedInformer<K>, Lister<K>) {
     let informer = builder.build().unwrap();
     informer.start().unwrap();

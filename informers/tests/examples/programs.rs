@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-/// A run that takes longer hangs. Most take seconds.
+/// The time limit of a run. Most take seconds.
 pub(crate) const KILL_AFTER: Duration = Duration::from_secs(180);
 
 /// The program of an example, beside the folder of this one.
 fn program(name: &str) -> PathBuf {
-    /// One build at a time: the first may make what the others need.
+    /// One build at a time: the first may build what the others need.
     static BUILDING: Mutex<()> = Mutex::new(());
 
     let this = std::env::current_exe().unwrap();
@@ -34,7 +34,7 @@ fn program(name: &str) -> PathBuf {
     program
 }
 
-/// The program in an environment that names no cluster but the given one.
+/// The program, with no cluster in its environment but the given one.
 pub(crate) fn command(name: &str, kubeconfig: Option<&Path>, arguments: &str) -> Command {
     let mut command = Command::new(program(name));
     command

@@ -111,7 +111,7 @@ async fn many_handlers_share_one_list_and_one_watch() {
             ("handler state", "panics"),
             ("audit Active 5 1 1 1", " 0"),
             ("slow Active 5", " 0 0"),
-            // The panic cost it its first event, and nothing else.
+            // It lost its first event by the panic, and nothing else.
             ("fragile Active 4 1 1 1 0", " 1"),
             ("async Active 5 1 1 1", " 0"),
             // A pending pod that starts to run is an addition for it.

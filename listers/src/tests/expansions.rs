@@ -1,4 +1,4 @@
-//! Upstream's hand-written look-ups, with its rules and where they differ from kind to kind.
+//! Tests of the expansions of client-go, whose rules differ by kind.
 
 use std::sync::Arc;
 
@@ -37,10 +37,10 @@ fn pod(key: &str, label: Option<&str>) -> Pod {
     }
 }
 
-/// The selectors the cases are about.
+/// The selectors of the cases.
 #[derive(Clone, Copy)]
 enum Selects {
-    /// There is none.
+    /// No selector.
     Missing,
     Empty,
     Label(&'static str, &'static str),
@@ -69,13 +69,13 @@ impl Selects {
     }
 }
 
-/// A kind that selects, made by name.
+/// A kind with a selector, created by name.
 trait Selecting: Object {
     fn make(key: &str, selects: Selects) -> Self;
 }
 
-/// Kinds whose selector must be there: upstream has a pointer, k8s-openapi an empty selector instead of null.
-/// Up to Kubernetes 1.36 their spec is an option, behind that it is not.
+/// Kinds whose selector is required: client-go has a pointer, k8s-openapi an empty selector instead of null.
+/// Up to Kubernetes 1.36 their spec is an `Option`, later it is not.
 macro_rules! selecting_by_a_selector_that_must_be_there {
     ($($kind:ident $spec:ident),+) => {$(
         impl Selecting for $kind {
@@ -139,7 +139,7 @@ impl Selecting for PodDisruptionBudget {
 
 type Answer<K> = Result<Vec<Arc<K>>, ExpansionError>;
 
-/// A cache with a selector of each sort; names say what they select.
+/// A cache with each variant of selector; the names describe what they select.
 fn cached<K: Selecting>() -> Lister<K> {
     Lister::from_objects([
         K::make("ns/bar", Selects::Label("foo", "bar")),
@@ -153,8 +153,8 @@ fn cached<K: Selecting>() -> Lister<K> {
     ])
 }
 
-/// Checks the rules of one kind: what a pod finds whose label is selected, one whose label is not, and one
-/// without.
+/// Checks the rules of one kind: for a pod whose label matches, a pod whose label does not, and a pod without
+/// labels.
 fn check_rules<K: Selecting>(
     ask: fn(&Lister<K>, &Pod) -> Answer<K>,
     selected: &[&str],
@@ -170,7 +170,7 @@ fn check_rules<K: Selecting>(
     check_answer(ask(&lister, &pod("ns/pod1", Some("foo=bar"))), Ok(selected));
     check_answer(ask(&lister, &pod("ns/pod1", Some("foo=qux"))), other);
     check_answer(ask(&lister, &pod("ns/pod1", None)), without_labels);
-    // `labels: {}` is no labels as well.
+    // `labels: {}` counts as no labels.
     check_answer(ask(&lister, &pod("ns/pod1", Some(""))), without_labels);
     let elsewhere = ask(&lister, &pod("nowhere/pod1", Some("foo=bar")));
     assert!(matches!(elsewhere, Err(ExpansionError::NoMatch { .. })));
@@ -199,7 +199,7 @@ fn a_workload_with_an_empty_selector_selects_no_pod() {
     );
 }
 
-/// Its selector is a map, so there is no way for it to be invalid: [`Selects::Invalid`] is empty too.
+/// Its selector is a map and cannot be invalid: [`Selects::Invalid`] is empty too.
 #[test]
 fn a_replication_controller_with_an_empty_selector_selects_no_pod() {
     check_rules::<ReplicationController>(
@@ -210,7 +210,7 @@ fn a_replication_controller_with_an_empty_selector_selects_no_pod() {
     );
 }
 
-/// Upstream's GetPodJobs has no guard against empty selectors, but refuses pods without labels.
+/// Upstream's GetPodJobs accepts empty selectors, but rejects pods without labels.
 #[test]
 fn a_job_with_an_empty_selector_selects_every_pod_with_labels() {
     check_rules::<Job>(

@@ -1,4 +1,4 @@
-//! Reads by selector: the same answers with an index as without one, and in the same order.
+//! Tests of reads by selector: the same results in the same order, with and without an index.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::{check, map};
 use crate::Lister;
 
-/// A config map `namespace/name` with labels `key=value`, separated by blanks.
+/// A config map `namespace/name` with labels `key=value`, separated by spaces.
 fn labelled(key: &str, labels: &str) -> ConfigMap {
     let mut map = map(key);
     let pairs = labels
@@ -23,7 +23,7 @@ fn labelled(key: &str, labels: &str) -> ConfigMap {
     map
 }
 
-/// Objects whose order by label is not their order by key.
+/// Objects whose order by label differs from their order by key.
 fn maps() -> Lister<ConfigMap> {
     Lister::from_objects([
         labelled("web/a", "app=shop tier=front"),
@@ -68,7 +68,7 @@ fn check_selected(text: &str, everywhere: &[&str], in_web: &[&str]) {
 }
 
 #[test]
-fn an_index_changes_neither_answers_nor_their_order() {
+fn an_index_changes_neither_results_nor_their_order() {
     check_selected("app=shop", &["db/a", "web/a", "web/c"], &["web/a", "web/c"]);
     check_selected("app=shop,tier=back", &["web/c"], &["web/c"]);
     check_selected(
@@ -130,7 +130,7 @@ fn a_selector_follows_the_cache() {
     assert_eq!(before.select(&shop).count(), 1, "a snapshot has its own index");
 }
 
-/// The index is added after the snapshot was taken: the snapshot does without.
+/// The index is added after the snapshot was taken, so the snapshot does not have it.
 #[test]
 fn an_older_snapshot_is_read_without_the_newer_index() {
     let maps = maps();
