@@ -81,7 +81,7 @@ impl ResourceVersion {
 /// The maximum length of a version. Those of Kubernetes have at most 20 digits.
 const LONGEST: usize = 128;
 
-fn is_acceptable(text: &str) -> bool {
+pub(crate) fn is_acceptable(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 

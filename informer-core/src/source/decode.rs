@@ -10,7 +10,7 @@ use super::{Undecodable, json};
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::printable::Printable;
-use crate::resource_version::ResourceVersion;
+use crate::resource_version::{ResourceVersion, is_acceptable};
 use crate::sync::offload;
 
 /// Decodes objects of one kind.
@@ -160,8 +160,8 @@ pub(super) fn decode_object<K: Object>(
     })
 }
 
+/// Checks the text only: the version is parsed once, where the object enters the queue.
 fn has_invalid_version<K: Object>(object: &K) -> bool {
-    let meta = object.meta();
-    let is_absent = meta.resource_version.as_deref().is_none_or(str::is_empty);
-    !is_absent && ResourceVersion::of(meta).is_none()
+    let version = object.meta().resource_version.as_deref().unwrap_or_default();
+    !version.is_empty() && !is_acceptable(version)
 }
