@@ -31,11 +31,11 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 /// Creates a client from a configuration, tuned for watches:
 ///
 /// - no retries in the client, so that an informer sees errors, backs off and reports them;
-/// - no decompression in the client: kube's reads only the first gzip member of a compressed watch, this library reads
-///   all (responses are not compressed if the configuration has `disable_compression`);
+/// - no decompression in the client: kube's reads only the first gzip member of a compressed watch, this
+///   library reads all (responses are not compressed if the configuration has `disable_compression`);
 /// - no read timeout, which would end silent watches; an informer has its own deadlines;
-/// - TCP keep-alive, and `TCP_USER_TIMEOUT` on Linux: a peer that vanished without closing the connection is detected
-///   within about 45 s. Connections through a proxy do not have it;
+/// - TCP keep-alive, and `TCP_USER_TIMEOUT` on Linux: a peer that vanished without closing the connection is
+///   detected within about 45 s. Connections through a proxy do not have it;
 /// - a `User-Agent`, unless the configuration has one.
 ///
 /// It is a complete `kube::Client` and can be used for other requests, too.
@@ -146,7 +146,7 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoConfiguration => f.write_str(
-                "no cluster is configured: set KUBECONFIG, write ~/.kube/config, or run in a pod with a service account",
+                "no cluster is configured: set KUBECONFIG, create ~/.kube/config, or run in a pod with a service account",
             ),
             Self::Kubeconfig { paths, why } => {
                 let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();

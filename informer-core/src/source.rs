@@ -54,8 +54,8 @@ pub(crate) use request::DecodesGzip;
 /// again after any error. Dropping a returned future or stream must cancel its request: this is how a
 /// reflector cancels.
 pub trait ListWatch<K>: Send + Sync + 'static {
-    /// Requests one page of a list. The stream yields the items of the page and, before, between or after
-    /// them, its metadata. It ends without an error only if the whole page was read.
+    /// Requests one page of a list. The stream yields the items of the page and, before or after them, its
+    /// metadata. It ends without an error only if the whole page was read.
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>>;
 
     /// Requests one page of a list and yields only keys and versions. An audit compares them with the cache.
@@ -162,7 +162,7 @@ pub struct WatchRequest {
 /// An element of the stream of one page of a list. `Debug` prints keys and versions, never contents.
 #[non_exhaustive]
 pub enum ListEvent<K> {
-    /// The metadata of the page. Yielded once, before, between or after the items.
+    /// The metadata of the page. Yielded once, before or after the items.
     Metadata(ListMetadata),
     /// The next item.
     Item(Arc<K>),

@@ -375,7 +375,7 @@ async fn a_state_of_more_objects_than_configured_is_refused() {
         match rig.state().await {
             State::BackingOff { error, .. } => assert_eq!(
                 error.to_string(),
-                "the list has more than 2 objects; raise `max_objects` if that is legitimate"
+                "the list has more than 2 objects; raise `max_objects` to accept it"
             ),
             other => panic!("{initial:?}: {other}"),
         }

@@ -47,14 +47,14 @@ pub enum SourceError {
     Protocol(String),
     /// An object in a list or a watch is larger than the limit.
     #[error(
-        "an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` if it is legitimate"
+        "an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` to accept it"
     )]
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
     /// A list is larger than the limit.
-    #[error("the list has more than {limit} {unit}; raise `{setting}` if that is legitimate")]
+    #[error("the list has more than {limit} {unit}; raise `{setting}` to accept it")]
     ListTooLarge {
         /// The limit.
         limit: u64,

@@ -1,8 +1,8 @@
 //! Wire formats: the boundary between the HTTP part of a source and the encoding of its responses.
 //!
-//! A [`Format`] cuts bodies into frames and items, and decodes them. Everything else in this module works on
-//! bytes and decoded objects. [`json`](super::json) is the only format so far; another one stands beside it
-//! and is added to [`Formats`].
+//! A [`Format`] splits bodies into frames and entries, and decodes them. The rest of `source` does not depend
+//! on the encoding. [`json`](super::json) is the only format so far. To add another one, implement [`Format`]
+//! in a module beside it and pass it to [`Formats`].
 
 use std::sync::Arc;
 
@@ -43,9 +43,9 @@ pub(super) trait Format<K>: Send + Sync + 'static {
     fn parse_status(&self, body: &[u8]) -> Option<ServerStatus>;
 }
 
-/// Cuts the body of a response, which arrives in chunks, into the parts that are decoded separately.
+/// Splits the body of a response, which arrives in chunks, into frames or entries.
 ///
-/// Holds at most one incomplete part, limited to the size of an object, and one chunk.
+/// Holds at most one incomplete frame or entry, limited to the size of an object, and one chunk.
 pub(super) trait Splitter: Send {
     /// A frame of a watch, or an entry of a list.
     type Output;
@@ -53,7 +53,7 @@ pub(super) trait Splitter: Send {
     /// Adds the next chunk. [`next`](Self::next) must have returned `None` for the previous one.
     fn feed(&mut self, chunk: Bytes);
 
-    /// Returns the next complete part, or `None` if the next chunk is needed.
+    /// Returns the next complete frame or entry, or `None` if the next chunk is needed.
     fn next(&mut self) -> Result<Option<Self::Output>, SourceError>;
 
     /// Checks at the end of the body that the body was complete. Not called for a watch, which may end
@@ -66,7 +66,7 @@ pub(super) trait Splitter: Send {
 pub(super) enum ListEntry {
     /// The metadata of the page, not validated. Empty values are `None`.
     Metadata(ListMetadata),
-    /// The type of the items, which built-in kinds give in the list only.
+    /// The type of the items. Items of built-in kinds do not contain it.
     ItemTypes(TypeMeta),
     /// One item, not decoded.
     Item(Bytes),
@@ -75,12 +75,13 @@ pub(super) enum ListEntry {
 /// The formats a source accepts, in order of preference. The server chooses one per response.
 pub(super) struct Formats<K> {
     preferred: Vec<Arc<dyn Format<K>>>,
-    /// Reads responses whose `Content-Type` is absent or unknown, too: proxies and test servers send such
+    /// Also reads responses whose `Content-Type` is absent or unknown: proxies and test servers send such
     /// responses.
     fallback: Arc<dyn Format<K>>,
 }
 
 impl<K: 'static> Formats<K> {
+    /// Accepts one format.
     pub(super) fn only(format: Arc<dyn Format<K>>) -> Self {
         Self::new(Vec::new(), format)
     }

@@ -12,7 +12,7 @@ use crate::resource_version::ResourceVersion;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IdentityEvent {
-    /// The metadata of the page. Yielded once, before, between or after the objects.
+    /// The metadata of the page. Yielded once, before or after the objects.
     Metadata(ListMetadata),
     /// The next object. Its key is `None` if its name cannot be read.
     Object(Identity),

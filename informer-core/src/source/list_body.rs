@@ -90,7 +90,7 @@ struct Reading<E> {
     reader: BodyReader,
     splitter: Box<dyn Splitter<Output = ListEntry>>,
     decode: Arc<DecodeEntry<E>>,
-    /// The type of the items according to the list. `None` until the list gives it.
+    /// The type of the items according to the list. `None` until it is read.
     types: Option<TypeMeta>,
     batch: Batch,
     pace: ListPace,

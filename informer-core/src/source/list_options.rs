@@ -140,7 +140,7 @@ fn check_fields(selector: &str) -> Result<(), &'static str> {
             ',' if !escaped => requirements.push(String::new()),
             _ => requirements
                 .last_mut()
-                .expect("there is always one requirement")
+                .expect("the list of requirements is never empty")
                 .push(character),
         }
         escaped = character == '\\' && !escaped;
