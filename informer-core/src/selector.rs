@@ -141,7 +141,7 @@ impl Selector {
         matches!(self.0, Terms::Nothing)
     }
 
-    /// The requirements, all of which must hold, in canonical order. Both [`everything`](Self::everything) and
+    /// The requirements, all of which must hold, in canonical order. [`everything`](Self::everything) and
     /// [`nothing`](Self::nothing) have none.
     pub fn requirements(&self) -> std::slice::Iter<'_, Requirement> {
         match &self.0 {

@@ -93,7 +93,7 @@ mod tests {
     use crate::scope::Scope;
     use crate::store;
 
-    /// Answers every page with the next continue token, each list at version 5.
+    /// Returns pages with these continue tokens, each list at version 5.
     struct Pages(Mutex<Vec<Option<&'static str>>>);
 
     impl Identities for Pages {
@@ -125,9 +125,12 @@ mod tests {
     }
 
     #[test]
-    fn a_continue_token_that_comes_again_at_once_ends_the_list() {
+    fn a_repeated_continue_token_ends_the_list() {
         assert!(read(vec![Some("a"), Some("b"), Some("a"), None]).is_ok());
         let error = read(vec![Some("a"), Some("b"), Some("b"), None]).unwrap_err();
-        assert!(format!("{error:?}").contains("same continue token"), "{error:?}");
+        assert!(
+            format!("{error:?}").contains("repeated its continue token"),
+            "{error:?}"
+        );
     }
 }

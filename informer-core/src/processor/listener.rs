@@ -361,8 +361,8 @@ pub(super) struct Serving<K>(Arc<Listener<K>>);
 
 impl<K> Drop for Serving<K> {
     fn drop(&mut self) {
-        // Also clears `busy_since`: a task that is dropped inside a call (its runtime ended) never returns from
-        // it, and a busy listener is never swept.
+        // Also clears `busy_since`: a task that is dropped inside a call (its runtime ended) never returns
+        // from it, and a busy listener is never swept.
         self.0.state.lock().task = Task::Ended;
         self.0.ended.set();
     }

@@ -121,8 +121,8 @@ impl<K: Object> Commit<'_, K> {
             .into_iter()
             .map(|(key, object)| compare(&old, key, object, reached.as_ref()))
             .collect();
-        // In key order, like the tree, so that the steps below iterate over both at once, without a lookup per
-        // key. `items` keeps the order of the list, in which handlers receive the events.
+        // In key order, like the tree, so that the steps below iterate over both at once, without a lookup
+        // per key. `items` keeps the order of the list, in which handlers receive the events.
         let mut listed: Vec<&Replaced<K>> = items.iter().collect();
         listed.sort_by(|this, that| this.key.cmp(&that.key));
 

@@ -109,7 +109,8 @@ fn sets_match_labels() {
     check("z>1", &[("z", "v2")], false);
 }
 
-/// Upstream: TestSetMatches, TestNilMapIsValid, TestSetIsEmpty, TestSetSelectorString, TestValidatedSelectorFromSet.
+/// Upstream: TestSetMatches, TestNilMapIsValid, TestSetIsEmpty, TestSetSelectorString,
+/// TestValidatedSelectorFromSet.
 #[test]
 fn labels_make_a_selector() {
     let both = labels(&[("foo", "bar"), ("baz", "blah")]);

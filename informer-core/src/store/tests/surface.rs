@@ -1,4 +1,4 @@
-//! The small questions of the public surface, and `Debug`, which shows keys and counts but no contents.
+//! Emptiness, counts and visits, and `Debug`, which shows keys and counts but no contents.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::selector::Selector;
 use crate::store::{self, IndexDefinition, Missing, TtlStore};
 
 #[test]
-fn every_view_of_a_store_knows_whether_it_is_empty() {
+fn every_view_of_a_store_reports_whether_it_is_empty() {
     let (mut writer, indexer) = store::new();
     let index = indexer.add_index("value", values_of).unwrap();
     assert_eq!(index.name(), "value");
@@ -48,7 +48,7 @@ fn the_writer_counts_the_snapshots_it_retired() {
     assert_eq!((retired.is_empty(), writer.retired()), (false, 0));
 }
 
-/// Decides where the snapshot is dropped: see `a_retired_snapshot_says_by_how_many_changes_it_differs`.
+/// Determines where the snapshot is dropped: see `a_retired_snapshot_counts_its_changes`.
 #[test]
 fn removals_and_replacements_count_as_changes_too() {
     let (mut writer, indexer) = store::new();
@@ -92,7 +92,7 @@ fn a_visit_sees_the_selected_objects_of_its_namespace_in_order() {
     check("none", "", &[]);
 }
 
-/// Objects may be Secrets: what is printed to a log by `{:?}` must not hold their contents.
+/// Objects may be Secrets: the output of `{:?}` must not contain their contents.
 #[test]
 fn debug_shows_keys_and_counts_but_no_contents() {
     static BY_VALUE: IndexDefinition<ConfigMap, String> = IndexDefinition::new("by value", values_of);

@@ -74,7 +74,8 @@ fn check(scopes: &[Scope], reads: &[fn(&Indexer<ConfigMap>) -> bool], expected: 
     assert_eq!(*log.0.lock().unwrap(), expected);
 }
 
-const WARNING: &str = "WARN message=read in a namespace that the informer does not cover: the result is always empty \
+const WARNING: &str = "WARN message=read in a namespace that the informer does not cover: the result is \
+                         always empty \
                          resource=\"configmaps\" namespace=\"other\"";
 
 fn two() -> [Scope; 2] {
