@@ -143,6 +143,14 @@ impl ResourceCall<'_> {
             return Err(list::expired_token(&after));
         }
         let mut answer = self.run_list(&self.shared.state(), &options, plan)?;
+        if plan.has(&Fault::EndlessPages) && answer.continue_token.is_none() {
+            let mut state = self.shared.state();
+            let revision = state.versions.parse(&answer.version).unwrap_or_default();
+            answer.continue_token = Some(list::token_past_the_end(revision, state.rng.next()));
+        }
+        if let Some(version) = plan.replaced_version() {
+            answer.version = version.to_owned();
+        }
         if plan.has(&Fault::OmitListVersion) {
             answer.version.clear();
         }

@@ -58,6 +58,10 @@ pub enum Fault {
     },
     /// Sends a list without `metadata.resourceVersion`.
     OmitListVersion,
+    /// Sends this text as the resourceVersion of lists and bookmarks, whatever their version is.
+    ReplaceVersion(String),
+    /// Gives every page of a list a continue token that no page had before. Pages past the end have no items.
+    EndlessPages,
     /// Refuses a list that has a continue token, as if the token had expired. Other lists are not affected.
     ExpireToken,
     /// Corrupts one item of a list.

@@ -147,6 +147,11 @@ pub(crate) fn expired_token(after: &str) -> ApiError {
     )
 }
 
+/// Returns a token that leads to an empty page: it continues after every key, and no other token is equal.
+pub(crate) fn token_past_the_end(revision: u64, unique: u64) -> String {
+    Token::new(revision, &format!("~{unique}")).print()
+}
+
 /// Returns the key at which a token continues, if the token is valid.
 pub(crate) fn token_key(token: &str) -> Option<String> {
     Token::read(token).map(|token| token.start.trim_end_matches('\0').to_owned())

@@ -86,6 +86,14 @@ impl Plan {
         })
     }
 
+    /// The version that is sent instead of the right one.
+    pub(crate) fn replaced_version(&self) -> Option<&str> {
+        self.faults.iter().find_map(|planned| match &planned.fault {
+            Fault::ReplaceVersion(version) => Some(version.as_str()),
+            _ => None,
+        })
+    }
+
     /// Adds copies of the items of a list in another namespace.
     pub(crate) fn add_foreign(&self, items: &mut Vec<Vec<u8>>) {
         let copies: Vec<_> = items.iter().filter_map(|item| self.foreign(item)).collect();
@@ -288,6 +296,7 @@ pub(crate) fn end_bookmark(plan: &Plan, version: &str) -> Option<Value> {
     if plan.has(&Fault::OmitEndBookmark) {
         return None;
     }
+    let version = plan.replaced_version().unwrap_or(version);
     let mut metadata = Map::new();
     if !plan.has(&Fault::OmitBookmarkVersion) {
         metadata.insert("resourceVersion".into(), version.into());
@@ -311,6 +320,7 @@ pub(crate) fn progress_bookmark(plan: &Plan, version: &str) -> Option<Value> {
     if plan.has(&Fault::OmitProgressBookmarks) {
         return None;
     }
+    let version = plan.replaced_version().unwrap_or(version);
     Some(match plan.has(&Fault::OmitBookmarkVersion) {
         true => json!({}),
         false => json!({ "resourceVersion": version }),

@@ -131,12 +131,13 @@ impl Fault {
                     && request.namespace.is_some()
                     && request.namespace != *namespace
             }
-            Self::Fragment(_) | Self::Cut(_) | Self::Table | Self::Stale(_) => {
+            Self::Fragment(_) | Self::Cut(_) | Self::Table | Self::Stale(_) | Self::ReplaceVersion(_) => {
                 matches!(request.verb, Verb::List | Verb::Watch)
             }
-            Self::TruncateList { .. } | Self::OmitListVersion | Self::GarbleItem { .. } => {
-                request.verb == Verb::List
-            }
+            Self::TruncateList { .. }
+            | Self::OmitListVersion
+            | Self::EndlessPages
+            | Self::GarbleItem { .. } => request.verb == Verb::List,
             Self::ExpireToken => request.verb == Verb::List && request.parameter("continue").is_some(),
             _ => request.verb == Verb::Watch,
         }
