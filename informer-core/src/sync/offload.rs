@@ -25,6 +25,8 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use super::simulation;
+
 /// The maximum number of threads. Past it, jobs wait for one another.
 const LIMIT: usize = 512;
 
@@ -38,7 +40,15 @@ pub(crate) struct Job<T>(oneshot::Receiver<Result<T, Box<dyn Any + Send>>>);
 impl<T> Job<T> {
     /// Waits for the result. A panic of the work resumes here.
     pub(crate) async fn done(&mut self) -> T {
+        if let Some(time) = simulation::work_time() {
+            tokio::time::sleep(time).await;
+            return self.result().await;
+        }
         let _still = ClockHold::by_current_runtime();
+        self.result().await
+    }
+
+    async fn result(&mut self) -> T {
         match (&mut self.0).await {
             Ok(Ok(result)) => result,
             Ok(Err(panic)) => resume_unwind(panic),
@@ -54,6 +64,10 @@ where
     F: FnOnce() -> T + Send + 'static,
 {
     let (answer, result) = oneshot::channel();
+    if simulation::work_time().is_some() {
+        let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
+        return Job(result);
+    }
     let runtime = Handle::try_current().ok();
     POOL.submit(Box::new(move || {
         // User code can use its runtime, as on tokio's own threads.

@@ -3,9 +3,9 @@
 //! Not part of the API. Without the hidden feature `__simulation` every function here is empty.
 
 #[cfg(feature = "__simulation")]
-pub use enabled::{Seen, begin, end, yield_point};
+pub use enabled::{Seen, begin, end, set_work_time, yield_point};
 #[cfg(feature = "__simulation")]
-pub(crate) use enabled::{level, transition};
+pub(crate) use enabled::{level, transition, work_time};
 
 /// A point where other tasks may run first.
 #[cfg(not(feature = "__simulation"))]
@@ -15,6 +15,13 @@ pub(crate) async fn yield_point() {}
 #[cfg(not(feature = "__simulation"))]
 pub(crate) const fn transition(_what: &'static str, _from: &'static str, _to: &'static str) {}
 
+/// How long work off the async workers takes, if it is simulated. The work itself then runs at once, in the
+/// task that starts it, because other threads would make the order of tasks depend on the machine.
+#[cfg(not(feature = "__simulation"))]
+pub(crate) const fn work_time() -> Option<std::time::Duration> {
+    None
+}
+
 /// Records the size of something that is bounded by `limit`.
 #[cfg(not(feature = "__simulation"))]
 pub(crate) const fn level(_what: &'static str, _size: usize, _limit: usize) {}
@@ -23,6 +30,7 @@ pub(crate) const fn level(_what: &'static str, _size: usize, _limit: usize) {}
 mod enabled {
     use std::cell::RefCell;
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
     use rand::rngs::SmallRng;
     use rand::{RngExt, SeedableRng};
@@ -40,6 +48,8 @@ mod enabled {
         random: SmallRng,
         /// How likely a task yields at a yield point, in percent.
         percent: u32,
+        /// The longest time that work off the async workers takes.
+        work: Duration,
         seen: Seen,
     }
 
@@ -52,6 +62,7 @@ mod enabled {
         let run = Run {
             random: SmallRng::seed_from_u64(seed),
             percent,
+            work: Duration::ZERO,
             seen: Seen::default(),
         };
         RUN.set(Some(run));
@@ -75,6 +86,19 @@ mod enabled {
         for _ in 0..turns.unwrap_or(0) {
             tokio::task::yield_now().await;
         }
+    }
+
+    /// From now on, work off the async workers takes up to this time of the paused clock.
+    pub fn set_work_time(longest: Duration) {
+        with(|run| run.work = longest);
+    }
+
+    /// Draws how long the next work takes. `None` outside of a run.
+    pub(crate) fn work_time() -> Option<Duration> {
+        with(|run| {
+            let longest = u64::try_from(run.work.as_millis()).unwrap_or(u64::MAX);
+            Duration::from_millis(run.random.random_range(0..=longest))
+        })
     }
 
     pub(crate) fn transition(what: &'static str, from: &'static str, to: &'static str) {
