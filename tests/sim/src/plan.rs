@@ -6,7 +6,7 @@ mod text;
 
 use std::time::Duration;
 
-use informer_core::{InitialState, Overflow};
+use informer_core::{InitialState, Offload, Overflow};
 use informer_testing::{Fault, Verb, WatchCache, WatchList};
 
 pub use text::{Keep, ParseKeepError};
@@ -28,6 +28,8 @@ pub struct Plan {
     pub informers: Vec<InformerPlan>,
     /// How likely a task yields at one of its yield points, in percent.
     pub yields: u32,
+    /// The longest time that work off the async workers takes.
+    pub work: Duration,
     /// What happens, in order.
     pub steps: Vec<Step>,
 }
@@ -56,6 +58,8 @@ pub struct InformerPlan {
     pub(crate) gzip: bool,
     pub(crate) capacity: usize,
     pub(crate) batch: usize,
+    /// Where transforms and commits run. Off the async workers they take up to [`Plan::work`].
+    pub(crate) offload: Offload,
 }
 
 /// What an informer's transform does.
@@ -136,6 +140,14 @@ pub(crate) enum Action {
         informer: usize,
         patience: Duration,
     },
+    /// Writes, and waits for the write twice.
+    WaitFor {
+        informer: usize,
+        write: Write,
+        timeout: Duration,
+    },
+    /// An informer whose token is cancelled early: every wait ends, and nothing is requested.
+    CancelledStart(Cancelled),
     /// The server refuses, first in one way and then in another; perhaps when there is nothing left to list.
     Refusals {
         first: Refusal,
@@ -172,6 +184,35 @@ pub(crate) enum Scenario {
     LateAnswer(Duration),
     /// Objects of this namespace, or of none, are sent to requests of another one.
     Foreign(Option<&'static str>),
+    /// Every page of a list has a new continue token.
+    EndlessPages,
+    /// Lists and bookmarks carry something else as their version.
+    InvalidVersion(InvalidVersion),
+    /// The server goes back so many revisions, and keeps watches from later ones open.
+    SilentRewind { back: u64 },
+    /// Work off the async workers takes up to this time.
+    SlowWork(Duration),
+    /// Waits for the sync of an informer that is refused, one after the other.
+    RefusedWaits,
+}
+
+/// What is sent instead of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InvalidVersion {
+    /// A text that could be a version, a few times; the server refuses it later.
+    Text,
+    /// A number of 100,000 digits, in every answer.
+    Long,
+    /// An escape sequence, in every answer.
+    Control,
+}
+
+/// When the token of an informer is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    BeforeBuild,
+    BeforeStart,
+    AfterStart,
 }
 
 /// How the server refuses.

@@ -10,14 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use informer_core::delta::QueueOptions;
 use informer_core::store::{Index, Snapshot};
 use informer_core::{
-    Offload, ReflectorConfig, ResourceVersion, ScopeStatus, SharedInformer, State, WaitError,
+    InitialState, ReflectorConfig, ResourceVersion, ScopeStatus, SharedInformer, State, WaitError,
+    WaitForError,
 };
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::history::{History, State as ObjectState, data};
+use crate::history::{History, Key, State as ObjectState, data};
 use crate::plan::{InformerPlan, NAMESPACES, Transform};
-use crate::story::{Facts, Slot, number};
+use crate::story::{Facts, Slot, number, object_key};
 use crate::verdict::report;
 use crate::wire::{self, Contact, Traffic};
 use handlers::Listening;
@@ -93,7 +94,7 @@ impl Stage {
         let mut builder = SharedInformer::<ConfigMap>::builder(client)
             .reflector(|_| config)
             .queue(queue)
-            .offload(Offload::Inline);
+            .offload(plan.offload);
         if let Some(count) = plan.namespaces {
             builder = builder.namespaces(NAMESPACES.into_iter().take(count));
         }
@@ -245,6 +246,38 @@ impl Stage {
         }
     }
 
+    /// Waits for a write, twice: if a wait succeeds, nothing older can be read.
+    pub(crate) async fn wait_for(&self, written: &ConfigMap, timeout: std::time::Duration) {
+        if !self.is_running() {
+            return;
+        }
+        let (key, state) = (object_key(&Key::of(written)), ObjectState::of(written));
+        for _ in 0..2 {
+            let begun = tokio::time::Instant::now();
+            let outcome = self.informer.wait_for_within(written, timeout).await;
+            let snapshot = self.informer.indexer().snapshot();
+            let reached = number(snapshot.versions().of_key(&key).map(ToString::to_string));
+            let held = snapshot.get(&key).map(|object| ObjectState::of(&object).revision);
+            let wrong = match outcome {
+                Ok(()) if reached < state.revision && held.is_none_or(|held| held < state.revision) => {
+                    format!("succeeded with {held:?} in the cache, which is at {reached}")
+                }
+                Err(WaitForError::Timeout { .. }) if begun.elapsed() < timeout => {
+                    format!("timed out after {:?}", begun.elapsed())
+                }
+                Err(WaitForError::NeverShown { .. }) if !self.covers(&key, &state) => continue,
+                Ok(()) | Err(WaitForError::Timeout { .. }) => continue,
+                Err(error) => format!("ended with: {error}"),
+            };
+            report("I13", || format!("a wait for {key}, {state}, {wrong}"));
+        }
+    }
+
+    /// Whether the informer reads the whole state by LIST only.
+    pub(crate) fn only_lists(&self) -> bool {
+        self.plan.initial == InitialState::List
+    }
+
     /// The server is going back: until it is noticed nothing is certain.
     pub(crate) fn rewinding(&mut self) {
         for record in self.scopes.values_mut() {
@@ -279,7 +312,10 @@ impl Stage {
             .scopes
             .iter()
             .map(|scope| scope.version.as_ref().map(ToString::to_string));
-        stored.chain(seen).all(|version| number(version) <= revision)
+        stored.chain(seen).all(|version| match version {
+            Some(text) => text.parse().is_ok_and(|version: u64| version <= revision),
+            None => true,
+        })
     }
 
     /// Whether nothing is doubtful or stale any more.

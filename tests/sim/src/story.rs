@@ -183,7 +183,12 @@ impl Story {
     fn check_store(&self, event: &Event<ConfigMap>, state: &State) {
         let Some(key) = event.key() else { return };
         let snapshot = self.facts.indexer.snapshot();
-        let reached = number(snapshot.versions().of_key(&key).map(ToString::to_string));
+        let reached = snapshot.versions().of_key(&key).map(ToString::to_string);
+        // A version that is not a number has no order.
+        if reached.as_ref().is_some_and(|text| text.parse::<u64>().is_err()) {
+            return;
+        }
+        let reached = number(reached);
         let older = snapshot
             .get(&key)
             .is_some_and(|stored| State::of(&stored).revision < state.revision);

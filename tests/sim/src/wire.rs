@@ -11,8 +11,9 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, HeaderValue, RETRY_AFTER};
 use http::{Request, Response};
 use http_body::{Frame, SizeHint};
-use informer_core::{Scope, ScopeStatus, simulation};
+use informer_core::{Offload, Scope, ScopeStatus, SharedInformer, SharedInformerBuilder, simulation};
 use informer_testing::{ApiServer, ApiService};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
 use tokio::time::Instant;
@@ -49,6 +50,7 @@ pub(crate) struct Traffic {
 #[derive(Clone, Copy, Debug, Default)]
 struct Watches {
     requests: u64,
+    pages: u64,
     opened: u64,
     open: u64,
     /// How long none was open, up to the last time that one was opened.
@@ -62,6 +64,8 @@ struct Watches {
 pub(crate) struct Contact {
     /// How many requests were made, pages not counted.
     pub(crate) requests: u64,
+    /// How many later pages of lists were requested.
+    pub(crate) pages: u64,
     /// How many watches were opened.
     pub(crate) opened: u64,
     /// How long no watch was open, since the first one was.
@@ -81,6 +85,7 @@ impl Traffic {
             .unwrap_or_default();
         Contact {
             requests: watches.requests,
+            pages: watches.pages,
             opened: watches.opened,
             blind: watches.blind + blind,
         }
@@ -135,6 +140,22 @@ pub(crate) fn client(server: &ApiServer, informer: Slot, traffic: Arc<Mutex<Traf
     )
 }
 
+/// An informer over everything that does all its work inline.
+pub(crate) fn plain_builder(client: Client, seed: u64) -> SharedInformerBuilder<ConfigMap> {
+    SharedInformer::builder(client)
+        .reflector(|mut config| {
+            config.seed = Some(seed);
+            config
+        })
+        .offload(Offload::Inline)
+}
+
+/// How many requests were made, later pages of lists not counted.
+pub(crate) fn requests(traffic: &Mutex<Traffic>) -> u64 {
+    let traffic = traffic.lock().unwrap_or_else(PoisonError::into_inner);
+    traffic.watches.values().map(|watches| watches.requests).sum()
+}
+
 #[derive(Clone)]
 struct Wire {
     service: ApiService,
@@ -186,6 +207,7 @@ impl Wire {
         }
         let namespace = namespace.to_owned();
         if query.contains("continue=") {
+            traffic.watches.entry(namespace.clone()).or_default().pages += 1;
             let recent = traffic.pages.entry(namespace).or_default();
             return check_window(recent, now, PAGES, "pages");
         }
@@ -211,7 +233,8 @@ impl Wire {
         };
         let last = number(scope.version.as_ref().map(ToString::to_string));
         let stored = number(status.versions.get(&scope.scope).map(ToString::to_string));
-        let asked = number(Some(asked.to_owned()));
+        // A version that is not a number has no order.
+        let Ok(asked) = asked.parse::<u64>() else { return };
         let behind = asked < stored && scope.counts.rewinds == 0;
         if asked != last || behind {
             report("I11", || {

@@ -1,6 +1,8 @@
 //! Plays a plan: the server, the informers, and one step after the other, with a look at everything in between.
 
+mod hostile;
 mod scenarios;
+mod waits;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -56,6 +58,7 @@ pub fn run(plan: &Plan) -> Outcome {
         .build()
         .expect("a runtime without I/O needs nothing of the system");
     simulation::begin(plan.seed, plan.yields);
+    simulation::set_work_time(plan.work);
     let verdict = Verdict::begin();
     let played = {
         let verdict = verdict.clone();
@@ -230,6 +233,16 @@ impl World<'_> {
                 let version = self.server.resource_version();
                 self.stages[*informer].wait_until(&version, *patience).await;
             }
+            Action::WaitFor {
+                informer,
+                write,
+                timeout,
+            } => {
+                if let Some(written) = self.put(*write) {
+                    self.stages[*informer].wait_for(&written, *timeout).await;
+                }
+            }
+            Action::CancelledStart(cancelled) => self.cancelled_start(*cancelled).await,
             Action::Refusals {
                 first,
                 times,
@@ -251,18 +264,25 @@ impl World<'_> {
     }
 
     fn write(&self, write: Write) {
+        self.put(write);
+    }
+
+    /// Writes, and returns the object as the server has it; `None` after a deletion.
+    fn put(&self, write: Write) -> Option<ConfigMap> {
         let object = object(write);
         if write.kind != WriteKind::Put && self.server.delete(&object).is_ok() {
             self.history().deleted(&Key::of(&object), self.server.revision());
         }
-        if write.kind != WriteKind::Delete {
-            let stored = self
-                .server
-                .create(&object)
-                .or_else(|_| self.server.update(&object))
-                .expect("a ConfigMap with a name can be created or changed");
-            self.history().put(&stored);
+        if write.kind == WriteKind::Delete {
+            return None;
         }
+        let stored = self
+            .server
+            .create(&object)
+            .or_else(|_| self.server.update(&object))
+            .expect("a ConfigMap with a name can be created or changed");
+        self.history().put(&stored);
+        Some(stored)
     }
 
     fn add_fault(&self, plan: &FaultPlan) {
@@ -384,13 +404,9 @@ impl World<'_> {
     /// there are refused. Nothing is written before every informer has noticed, because versions of the lost history cannot be
     /// told from new ones of the same number.
     async fn rewind(&mut self, back: u64) {
-        let revision = self.server.revision().saturating_sub(back);
-        if self.server.rewind(revision).is_err() {
+        let Some(revision) = self.begin_rewind(back) else {
             return;
-        }
-        self.doubted.store(true, Ordering::Relaxed);
-        let revision = self.server.revision();
-        self.history().rewind(revision);
+        };
         let from_the_future = move |request: &informer_testing::Request| {
             let asked = request.resource_version().parse().unwrap_or(0);
             asked > revision && !request.is_watch_list()
@@ -400,9 +416,6 @@ impl World<'_> {
             faults.add(Rule::new(Fault::expired()).on(Verb::Watch).when(from_the_future)),
             faults.add(Rule::new(Fault::ExpireToken)),
         ];
-        for stage in &mut self.stages {
-            stage.rewinding();
-        }
         // Requests that were on their way when it happened must be over.
         let mut waited = Duration::ZERO;
         let step = Duration::from_secs(10);
@@ -423,6 +436,24 @@ impl World<'_> {
             }
         }
         rules.into_iter().for_each(|rule| faults.remove(rule));
+        self.settle_rewind();
+    }
+
+    /// Goes back in the server's history. Returns the revision, or `None` if the history does not reach that far.
+    fn begin_rewind(&mut self, back: u64) -> Option<u64> {
+        let revision = self.server.revision().saturating_sub(back);
+        self.server.rewind(revision).ok()?;
+        self.doubted.store(true, Ordering::Relaxed);
+        let revision = self.server.revision();
+        self.history().rewind(revision);
+        for stage in &mut self.stages {
+            stage.rewinding();
+        }
+        Some(revision)
+    }
+
+    /// Every informer has seen nothing that the server does not have: from now on all of it is certain.
+    fn settle_rewind(&mut self) {
         for stage in &mut self.stages {
             if stage.is_running() {
                 stage.rewound();

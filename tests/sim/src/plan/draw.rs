@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use informer_core::{InitialState, Overflow};
+use informer_core::{InitialState, Offload, Overflow};
 use informer_testing::{WatchCache, WatchList};
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
 use super::{
-    Action, AfterStall, HandlerKind, HandlerPlan, InformerPlan, NAMESPACES, PLACES, Pause, Plan, Refusal,
-    Scenario, ServerPlan, Step, Transform, Write, WriteKind, faults,
+    Action, AfterStall, Cancelled, HandlerKind, HandlerPlan, InformerPlan, InvalidVersion, NAMESPACES,
+    PLACES, Pause, Plan, Refusal, Scenario, ServerPlan, Step, Transform, Write, WriteKind, faults,
 };
 
 /// How many steps a plan has, not counting those that set the stage.
@@ -23,6 +23,7 @@ pub(super) fn plan(seed: u64) -> Plan {
         .map(|_| informer(&mut random))
         .collect();
     let yields = [0, 10, 30, 60][random.random_range(0..4)];
+    let work = Duration::from_millis(pick(&mut random, [0, 0, 20, 200]));
     let mut actions = opening(&mut random, informers.len());
     for _ in 0..random.random_range(STEPS) {
         actions.push(action(&mut random, informers.len()));
@@ -41,6 +42,7 @@ pub(super) fn plan(seed: u64) -> Plan {
         server,
         informers,
         yields,
+        work,
         steps,
     }
 }
@@ -85,6 +87,7 @@ fn informer(random: &mut SmallRng) -> InformerPlan {
         gzip: random.random_bool(0.5),
         capacity: pick(random, [1, 4, 1_000]),
         batch: pick(random, [1, 4, 100]),
+        offload: pick(random, [Offload::Inline, Offload::BlockingPool]),
     }
 }
 
@@ -119,7 +122,7 @@ fn opening(random: &mut SmallRng, informers: usize) -> Vec<Action> {
 
 fn action(random: &mut SmallRng, informers: usize) -> Action {
     let informer = random.random_range(0..informers);
-    match random.random_range(0..204) {
+    match random.random_range(0..208) {
         0..60 => Action::Write(write(random)),
         60..76 => Action::Burst((0..random.random_range(2..12)).map(|_| write(random)).collect()),
         76..106 => Action::Fault(faults::draw(random)),
@@ -178,18 +181,46 @@ fn action(random: &mut SmallRng, informers: usize) -> Action {
             informer,
             count: random.random_range(1..20),
         },
-        172 => Action::Scenario(scenario(random)),
+        172 | 173 => Action::Scenario(scenario(random)),
+        174 | 175 => Action::WaitFor {
+            informer,
+            write: write(random),
+            timeout: Duration::from_secs(pick(random, [1, 20, 120])),
+        },
+        176 => Action::CancelledStart(pick(
+            random,
+            [
+                Cancelled::BeforeBuild,
+                Cancelled::BeforeStart,
+                Cancelled::AfterStart,
+            ],
+        )),
         _ => Action::Advance(Duration::from_millis(random.random_range(1..20_000))),
     }
 }
 
 fn scenario(random: &mut SmallRng) -> Scenario {
-    match random.random_range(0..5) {
+    match random.random_range(0..10) {
         0 => Scenario::CutEvery(Duration::from_secs(pick(random, [3, 10, 60, 100]))),
         1 => Scenario::BlackHole,
         2 => Scenario::BusyInitial,
         3 => Scenario::LateAnswer(Duration::from_secs(random.random_range(40..200))),
-        _ => Scenario::Foreign(pick(random, [None, Some("elsewhere"), Some(NAMESPACES[2])])),
+        4 => Scenario::Foreign(pick(random, [None, Some("elsewhere"), Some(NAMESPACES[2])])),
+        5 => Scenario::EndlessPages,
+        6 => Scenario::InvalidVersion(pick(
+            random,
+            [
+                InvalidVersion::Text,
+                InvalidVersion::Text,
+                InvalidVersion::Long,
+                InvalidVersion::Control,
+            ],
+        )),
+        7 => Scenario::SilentRewind {
+            back: random.random_range(1..15),
+        },
+        8 => Scenario::SlowWork(Duration::from_secs(pick(random, [4, 30]))),
+        _ => Scenario::RefusedWaits,
     }
 }
 

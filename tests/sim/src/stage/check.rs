@@ -34,7 +34,12 @@ impl Stage {
     fn check_versions(&mut self, status: &InformerStatus, snapshot: &Snapshot<ConfigMap>) {
         for scope in &status.scopes {
             let name = scope.scope.to_string();
-            let version = number(snapshot.versions().get(&scope.scope).map(ToString::to_string));
+            let stored = snapshot.versions().get(&scope.scope).map(ToString::to_string);
+            // A version that is not a number has no order. A scenario that sends one sets a doubt.
+            if stored.as_ref().is_some_and(|text| text.parse::<u64>().is_err()) {
+                continue;
+            }
+            let version = number(stored);
             let record = self.scopes.entry(name.clone()).or_default();
             if version < record.version && scope.counts.rewinds == record.rewinds {
                 let before = record.version;
@@ -54,6 +59,11 @@ impl Stage {
             record.unreadable = scope.counts.unreadable;
             observe(&format!("{} {name} {version} {}", self.number, scope.state));
         }
+    }
+
+    /// Whether the informer's cache shows an object in this state.
+    pub(super) fn covers(&self, key: &ObjectKey, state: &State) -> bool {
+        covers(&self.plan, key.namespace().unwrap_or_default(), state)
     }
 
     /// I9: in sync only when every scope has been listed, and a handler only after its informer.
@@ -349,12 +359,16 @@ impl View<'_> {
     }
 
     fn covers(&self, key: &Key, state: &State) -> bool {
-        let within = self.plan.namespaces.is_none_or(|count| {
-            let mut covered = NAMESPACES.iter().take(count);
-            covered.any(|namespace| *namespace == key.namespace)
-        });
-        within && (!self.plan.selective || state.tier == "a")
+        covers(self.plan, &key.namespace, state)
     }
+}
+
+/// Whether an informer with this plan caches this state.
+fn covers(plan: &InformerPlan, namespace: &str, state: &State) -> bool {
+    let within = plan
+        .namespaces
+        .is_none_or(|count| NAMESPACES.iter().take(count).any(|covered| *covered == namespace));
+    within && (!plan.selective || state.tier == "a")
 }
 
 /// A reader in the middle of a commit, as an index function is: what it sees must be a whole state (I5).

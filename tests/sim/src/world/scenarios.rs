@@ -32,7 +32,7 @@ const BUSY_BOUND: Duration = Duration::from_secs(360);
 const LATE_BOUND: Duration = Duration::from_secs(3_600);
 
 /// What one scope of one informer reported and requested, at one time.
-type Seen = (usize, ScopeStatus, Contact);
+pub(super) type Seen = (usize, ScopeStatus, Contact);
 
 impl World<'_> {
     pub(super) async fn scenario(&mut self, scenario: &Scenario) {
@@ -45,6 +45,11 @@ impl World<'_> {
             Scenario::BusyInitial => self.busy_initial().await,
             Scenario::LateAnswer(delay) => self.late_answer(*delay).await,
             Scenario::Foreign(namespace) => self.foreign(*namespace).await,
+            Scenario::EndlessPages => self.endless_pages().await,
+            Scenario::InvalidVersion(version) => self.invalid_version(*version).await,
+            Scenario::SilentRewind { back } => self.silent_rewind(*back).await,
+            Scenario::SlowWork(time) => self.slow_work(*time).await,
+            Scenario::RefusedWaits => self.refused_waits().await,
         }
     }
 
@@ -81,11 +86,11 @@ impl World<'_> {
         false
     }
 
-    fn report(&self, what: String) {
+    pub(super) fn report(&self, what: String) {
         self.verdict.report("I12", what);
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    pub(super) fn seen(&self) -> Vec<Seen> {
         let stages = self.stages.iter().enumerate();
         stages
             .flat_map(|(number, stage)| {
@@ -96,7 +101,7 @@ impl World<'_> {
     }
 
     /// Changes an object in each namespace, so that each scope gets an event it can use.
-    fn touch(&self) {
+    pub(super) fn touch(&self) {
         // Neither of tier `b` nor trouble for a transform.
         const VALUES: [u32; 8] = [1, 2, 4, 5, 8, 10, 11, 13];
         let turn = self.touched.replace(self.touched.get() + 1);
@@ -110,13 +115,13 @@ impl World<'_> {
     }
 
     /// Makes every informer read the whole state: its watches end, and their history is compacted.
-    fn force_lists(&self) {
+    pub(super) fn force_lists(&self) {
         self.server.close_watches();
         self.touch();
         self.server.compact(self.server.revision());
     }
 
-    fn strike(&self, rule: Rule) -> FaultId {
+    pub(super) fn strike(&self, rule: Rule) -> FaultId {
         self.server.faults().add(rule)
     }
 
