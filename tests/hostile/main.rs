@@ -68,6 +68,7 @@ tables!(
     json,
     pages,
     scopes,
+    sizes,
     statuses,
     versions,
     watches,

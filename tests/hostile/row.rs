@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use informer_core::{InformerStatus, InitialState, State};
+use informer_core::{InformerStatus, InitialState, SharedInformerBuilder, State};
+use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::bodies::{GOOD_LIST, living_watch};
 use crate::script::{Answer, Call, Script, Verb, json};
@@ -48,13 +49,18 @@ pub(crate) enum Transforms {
 /// Says what is wrong with a status.
 pub(crate) type Check = Box<dyn Fn(&InformerStatus) -> Result<(), String> + Send + Sync>;
 
+/// Sets options of the informer.
+pub(crate) type Configure =
+    Box<dyn FnOnce(SharedInformerBuilder<ConfigMap>) -> SharedInformerBuilder<ConfigMap> + Send>;
+
 /// One behaviour, and what is expected.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) script: Script,
     pub(crate) initial: InitialState,
     pub(crate) namespace: Option<&'static str>,
-    pub(crate) max_object_bytes: Option<usize>,
+    /// Further options of the informer.
+    pub(crate) configure: Option<Configure>,
     pub(crate) transform: Transforms,
     /// How long the server misbehaves.
     pub(crate) lasting: Duration,
@@ -87,7 +93,7 @@ pub(crate) fn always(
         script: Box::new(script),
         initial: InitialState::WatchList,
         namespace: None,
-        max_object_bytes: None,
+        configure: None,
         transform: Transforms::None,
         lasting: HOUR,
         states: Vec::new(),
@@ -210,8 +216,14 @@ impl Row {
         self
     }
 
-    pub(crate) fn max_object_bytes(mut self, bytes: usize) -> Self {
-        self.max_object_bytes = Some(bytes);
+    /// Sets further options of the informer.
+    pub(crate) fn with(
+        mut self,
+        configure: impl FnOnce(SharedInformerBuilder<ConfigMap>) -> SharedInformerBuilder<ConfigMap>
+        + Send
+        + 'static,
+    ) -> Self {
+        self.configure = Some(Box::new(configure));
         self
     }
 

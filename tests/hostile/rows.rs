@@ -8,6 +8,7 @@ pub(crate) mod initial_streams;
 pub(crate) mod json;
 pub(crate) mod pages;
 pub(crate) mod scopes;
+pub(crate) mod sizes;
 pub(crate) mod sockets;
 pub(crate) mod statuses;
 pub(crate) mod versions;

@@ -110,8 +110,8 @@ async fn run(mut row: Row) -> Vec<String> {
     if let Some(namespace) = row.namespace {
         builder = builder.namespace(namespace);
     }
-    if let Some(bytes) = row.max_object_bytes {
-        builder = builder.max_object_bytes(bytes);
+    if let Some(configure) = row.configure.take() {
+        builder = configure(builder);
     }
     if row.transform == Transforms::All {
         builder = builder.transform(|object| object.immutable = None);

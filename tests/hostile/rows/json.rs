@@ -239,20 +239,20 @@ fn large() -> Vec<Row> {
             let open = start(r#""metadata":{"resourceVersion":"10"},"items":[{"data":{"x":""#);
             body(open.chain(repeated("x".repeat(65_536), 1_000)))
         })
-        .max_object_bytes(1 << 20)
+        .with(|builder| builder.max_object_bytes(1 << 20))
         .fails()
         .error("larger")
         .minutes(2),
         lists("an item larger than the limit", |_| {
             json(good_and(&with_field("c", &format!("\"{}\"", "x".repeat(10_000)))))
         })
-        .max_object_bytes(5_000)
+        .with(|builder| builder.max_object_bytes(5_000))
         .fails()
         .error("larger"),
         lists("metadata that never ends", move |_| {
             body(start(r#""metadata":{"x":""#).chain(repeated("x".repeat(65_536), 1_000)))
         })
-        .max_object_bytes(1 << 20)
+        .with(|builder| builder.max_object_bytes(1 << 20))
         .fails()
         .minutes(2),
         lists("a field before the items that never ends", move |_| {

@@ -307,7 +307,7 @@ fn bad_frames() -> Vec<Row> {
                 &with_field("c", &format!("\"{}\"", "x".repeat(20_000))),
             ))
         })
-        .max_object_bytes(10_000)
+        .with(|builder| builder.max_object_bytes(10_000))
         .state(BackingOff)
         .objects(2)
         .error("larger"),
