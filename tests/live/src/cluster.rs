@@ -1,6 +1,7 @@
 //! A kube-apiserver with an etcd of its own, from start to end.
 
 mod access;
+mod backup;
 mod error;
 mod etcd;
 mod guard;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use kube::Client;
 
+pub use self::backup::Backup;
 pub use self::error::ClusterError;
 pub use self::replica::Replica;
 

@@ -11,7 +11,7 @@ mod oracle;
 mod proxy;
 
 pub use binaries::{Binaries, BinariesError, BuildProgress, EtcdVersion, KUBERNETES_VERSION, build, target};
-pub use cluster::{ADMIN, Cluster, ClusterError, ClusterOptions, Replica, ServiceAccount, WatchList};
+pub use cluster::{ADMIN, Backup, Cluster, ClusterError, ClusterOptions, Replica, ServiceAccount, WatchList};
 pub use differential::{Account, Deviation, Differences, Gaps, Reason, Side, Telling, compare, judge};
 pub use oracle::{History, Oracle, Presence, Revision, TellingVerb, Told};
 pub use proxy::{Asked, FaultKind, FaultProfile, FaultProxy, Injected, TcpRelay, Upstream};

@@ -20,6 +20,8 @@ mod faults;
 mod modes;
 /// Informers that read less than whole objects of one type.
 mod partial;
+/// An etcd that is restored to an older state.
+mod restore;
 /// Rights and tokens that come and go.
 mod rights;
 /// Which objects are asked for: by labels, by fields, by namespace.
