@@ -26,6 +26,7 @@ async fn a_late_handler_receives_old_and_new_objects_and_syncs_after_the_old() {
     let informer = informer_of(&server);
     let first = Heard::new();
     let first_registration = first.add_to(&informer);
+    assert!(!first_registration.has_synced(), "the informer is not started");
     start(&informer).await;
     assert!(first_registration.has_synced());
     server.create(&item("b", "1")).unwrap();
@@ -155,6 +156,8 @@ async fn an_index_is_complete_at_once_whenever_it_is_added() {
         (2, vec!["c=10".into()])
     );
     assert_eq!(names(labels.get("web")), ["c=10"]);
+    assert_eq!(before.values(), ["1", "10", "2"]);
+    assert_eq!(after.values(), [1, 2]);
     assert_eq!(
         names(informer.index(&BY_VALUE).unwrap().get("10")),
         ["c=10"],

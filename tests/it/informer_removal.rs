@@ -67,6 +67,8 @@ async fn one_handler_added_twice_is_two_registrations() {
         (first.status().state, second.status().state),
         (HandlerState::Ended(HandlerEnded::Removed), HandlerState::Active)
     );
+    second.remove().await;
+    assert_eq!(handler_count(&informer), 0);
     informer.shutdown().await;
 }
 

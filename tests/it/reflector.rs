@@ -132,7 +132,10 @@ async fn a_relist_requests_nothing_older_than_was_seen() {
     watch.modify("a@12");
     settle().await;
     watch.fail(expired());
-    assert_eq!(rig.server.list().await.to_string(), "list >=12");
+    let list = rig.server.list().await;
+    assert_eq!(list.to_string(), "list >=12");
+    list.page("14", &["a@12", "b@13"]);
+    assert_eq!(rig.store().await, ["a@12", "b@13"]);
 }
 
 /// Upstream: TestReflectorListAndWatchWithErrors.
@@ -241,11 +244,14 @@ async fn a_list_without_its_version_is_an_error() {
 /// force is reported as an error event: only a new list shows which one it was.
 #[tokio::test(start_paused = true)]
 async fn an_unsafe_delete_of_a_corrupt_object_leads_to_a_relist() {
-    let (mut rig, watch) = Rig::synced("5", &["a@1", "corrupt@2"]).await;
+    let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
+    watch.add("corrupt@6");
+    assert_eq!(rig.store().await, ["a@1", "corrupt@6"]);
     watch.fail(status(500, "StorageReadError"));
     rig.server.list().await.page("9", &["a@1"]);
     let _watch = rig.server.watch().await.open();
-    assert_eq!(rig.heard().await, ["delete(missed) corrupt@2"]);
+    assert_eq!(rig.heard().await, ["add corrupt@6", "delete(missed) corrupt@6"]);
+    assert_eq!(rig.store().await, ["a@1"]);
     assert_eq!(rig.version().await, "9");
 }
 

@@ -65,7 +65,7 @@ async fn stopping_in_the_middle_of_the_initial_events_applies_nothing_of_them() 
     assert!(rig.store().await.is_empty());
 }
 
-/// Upstream: TestRunUntil, TestReflectorStopWatch, TestReflectorWatchStoppedAfter,
+/// Upstream: TestRunUntil, TestReflectorWatchStoppedAfter,
 /// TestReflectorHandleWatchStoppedAfter.
 #[tokio::test(start_paused = true)]
 async fn stopping_while_watching_lets_the_watch_go() {
@@ -82,7 +82,7 @@ async fn stopping_while_watching_lets_the_watch_go() {
     rig.server.is_left_alone_for(Duration::from_secs(600)).await;
 }
 
-/// Upstream: TestReflectorHandleWatchStoppedBefore.
+/// Upstream: TestReflectorHandleWatchStoppedBefore, TestReflectorStopWatch.
 #[tokio::test(start_paused = true)]
 async fn stopping_during_a_watch_request_sends_no_more() {
     let mut rig = Rig::listing();
