@@ -169,6 +169,30 @@ async fn a_definition_can_be_added_to_the_factory_in_advance() {
 }
 
 #[tokio::test]
+async fn a_handwritten_definition_of_the_same_name_and_type_is_an_error() {
+    static HANDWRITTEN: IndexDefinition<Parcel, String> =
+        IndexDefinition::new("owner", |parcel: &Parcel| vec![parcel.spec.owner.to_uppercase()]);
+    let server = ApiServer::start();
+    for derived_first in [true, false] {
+        let factory = SharedInformerFactory::new(server.client());
+        let parcels = factory.parcels();
+        let informer = parcels.informer();
+        let error = match derived_first {
+            true => {
+                parcels.by_owner().unwrap();
+                informer.index(&HANDWRITTEN).unwrap_err()
+            }
+            false => {
+                informer.index(&HANDWRITTEN).unwrap();
+                parcels.by_owner().unwrap_err()
+            }
+        };
+        assert!(error.to_string().contains("owner"), "{error}");
+        assert_eq!(informer.indexer().index_status().len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn a_name_that_is_used_by_a_closure_is_an_error() {
     let server = ApiServer::start();
     let factory = SharedInformerFactory::new(server.client());
