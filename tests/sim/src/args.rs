@@ -9,7 +9,7 @@ const USAGE: &str = "\
 usage: informer-sim --seed N [--keep 0-3,7] [--trace]
        informer-sim [--seeds N | --for 10m] [--from N] [--jobs N] [--coverage FILE] [--least N] [--first]";
 
-/// What to do.
+/// The parsed command line.
 pub(crate) struct Args {
     pub(crate) mode: Mode,
 }
@@ -23,7 +23,7 @@ pub(crate) enum Mode {
 pub(crate) struct One {
     pub(crate) seed: u64,
     pub(crate) keep: Option<Keep>,
-    /// Print the plan and everything that is observed.
+    /// Whether to print the plan and every observation.
     pub(crate) trace: bool,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct Many {
     pub(crate) amount: Amount,
     pub(crate) from: u64,
     pub(crate) jobs: usize,
-    /// Where the table of what was hit is written.
+    /// The file to which the coverage table is written.
     pub(crate) coverage: Option<PathBuf>,
-    /// How often everything must be hit.
+    /// How often everything in `known.txt` must occur.
     pub(crate) least: Option<u64>,
-    /// Stop at the first failing seed, and do not cut it down.
+    /// Whether to stop at the first failing seed, without reducing it.
     pub(crate) first_only: bool,
 }
 
@@ -74,7 +74,7 @@ impl Args {
                 "--coverage" => many.coverage = Some(value()?.into()),
                 "--least" => many.least = Some(number(&value()?)?),
                 "--first" => many.first_only = true,
-                other => return Err(format!("cannot understand {other}\n{USAGE}")),
+                other => return Err(format!("unknown argument {other}\n{USAGE}")),
             }
         }
         let mode = match seed {

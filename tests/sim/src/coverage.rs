@@ -1,14 +1,14 @@
-//! What was hit, and how often: faults, and changes of state.
+//! How often each fault, transition and step occurred.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::plan::Plan;
 
-/// Every fault, change of state and step there is, one on a line: so that one that is never hit is missed.
+/// Every known fault, transition and step, one per line. A run reports those that it never hit.
 const KNOWN: &str = include_str!("../known.txt");
 
-/// How often each fault struck and each change of state happened.
+/// The number of times that each fault, transition and step occurred.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     counts: BTreeMap<(String, String), u64>,
@@ -36,14 +36,14 @@ impl Coverage {
         coverage
     }
 
-    /// Adds what another run hit.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: Self) {
         for (what, count) in other.counts {
             *self.counts.entry(what).or_default() += count;
         }
     }
 
-    /// What was hit fewer times than this, or never.
+    /// Returns what occurred fewer times than this, or never.
     pub fn below(&self, least: u64) -> Vec<(String, u64)> {
         let mut counts: BTreeMap<_, _> = known().map(|which| (which, 0)).collect();
         counts.extend(self.counts.iter().map(|(which, count)| (which.clone(), *count)));
@@ -52,14 +52,14 @@ impl Coverage {
             .collect()
     }
 
-    /// What was hit and is not in the list of all there is, which has to be mended then.
+    /// Returns what occurred and is missing in `known.txt`, to which it has to be added.
     pub fn unknown(&self) -> Vec<String> {
         let known: BTreeSet<_> = known().collect();
         let unknown = self.counts.keys().filter(|which| !known.contains(*which));
         unknown.map(|(what, which)| format!("{what} | {which}")).collect()
     }
 
-    /// A table in Markdown.
+    /// Returns a table in Markdown.
     pub fn table(&self) -> String {
         let mut text = String::from("| what | which | hits |\n|---|---|---:|\n");
         for ((what, which), count) in &self.counts {
@@ -79,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_never_hit_is_missed() {
+    fn what_never_occurred_is_reported() {
         let below = Coverage::default().below(1);
         assert_eq!(below.len(), KNOWN.lines().count());
         assert!(below.contains(&("informer Live -> Stalled".to_owned(), 0)));
     }
 
     #[test]
-    fn what_is_not_in_the_list_is_told() {
+    fn what_is_missing_in_the_list_is_reported() {
         let mut coverage = Coverage::default();
         coverage
             .counts

@@ -1,4 +1,4 @@
-//! What the server went through: every state of every object, by revision.
+//! The history of the server: every state of every object, by revision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +18,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// One state of one object, as far as it matters here.
+/// One state of one object, reduced to what the checks compare.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct State {
     pub(crate) revision: u64,
@@ -65,12 +65,12 @@ pub(crate) fn data<'a>(object: &'a ConfigMap, name: &str) -> &'a str {
     data.map_or("", String::as_str)
 }
 
-/// The server's history, the part of it that was rewound included.
+/// The server's history, including the part that was undone by a rewind.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// Per object what happened at which revision; nothing is a deletion.
+    /// Per object, the changes by revision; `None` is a deletion.
     objects: BTreeMap<Key, Vec<(u64, Option<State>)>>,
-    /// Every state there ever was.
+    /// Every state that ever existed.
     ever: BTreeMap<Key, BTreeSet<State>>,
 }
 
@@ -78,7 +78,7 @@ impl History {
     pub(crate) fn put(&mut self, object: &ConfigMap) {
         let (key, state) = (Key::of(object), State::of(object));
         let changes = self.objects.entry(key.clone()).or_default();
-        // A write that changes nothing makes no revision.
+        // A write without a change creates no revision.
         if changes
             .last()
             .is_none_or(|(revision, _)| *revision < state.revision)
@@ -95,14 +95,14 @@ impl History {
             .push((revision, None));
     }
 
-    /// What happened after a revision never happened.
+    /// Removes all changes after a revision.
     pub(crate) fn rewind(&mut self, revision: u64) {
         for changes in self.objects.values_mut() {
             changes.retain(|(at, _)| *at <= revision);
         }
     }
 
-    /// What happened to an object after one revision and up to another; nothing is a deletion.
+    /// Returns the changes of an object after one revision and up to another; `None` is a deletion.
     pub(crate) fn between(&self, key: &Key, after: u64, until: u64) -> impl Iterator<Item = Option<&State>> {
         let changes = self.objects.get(key).into_iter().flatten();
         changes
@@ -110,12 +110,12 @@ impl History {
             .map(|(_, state)| state.as_ref())
     }
 
-    /// The state of an object at a revision.
+    /// Returns the state of an object at a revision.
     pub(crate) fn at(&self, key: &Key, revision: u64) -> Option<&State> {
         state_at(self.objects.get(key)?, revision)
     }
 
-    /// Every object at a revision.
+    /// Returns every object at a revision.
     pub(crate) fn all_at(&self, revision: u64) -> impl Iterator<Item = (&Key, &State)> {
         self.objects
             .iter()

@@ -1,15 +1,15 @@
-//! The simulation: whole informers on the embedded server, by a clock that stands still until nothing else can run, with faults
-//! and an order of tasks drawn from a seed, and every guarantee checked after every step.
+//! The simulation: whole informers on the embedded server, with a paused clock. A seed determines the faults and the
+//! order of tasks, and every guarantee is checked after every step.
 //!
-//! A seed is a [`Plan`], a list of steps; the same plan always gives the same run, so a failing one can be cut down to the steps it
-//! needs ([`shrink`]) and played again. `cargo xtask sim` plays many.
+//! A seed yields a [`Plan`], a list of steps. The same plan always gives the same run, so a failing plan can be reduced
+//! to the steps it needs ([`shrink`]) and run again. `cargo xtask sim` runs many seeds.
 
 mod coverage;
 mod history;
+mod observer;
 mod plan;
 mod shrink;
 mod stage;
-mod story;
 mod verdict;
 mod wire;
 mod world;

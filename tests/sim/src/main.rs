@@ -1,6 +1,6 @@
-//! Plays seeds of the simulation. `cargo xtask sim` runs this program; see there for what it takes.
+//! Runs seeds of the simulation. `cargo xtask sim` starts this program and documents its arguments.
 
-#![expect(clippy::print_stdout, reason = "it talks to whoever runs it")]
+#![expect(clippy::print_stdout, reason = "a command line program")]
 
 mod args;
 
@@ -12,11 +12,11 @@ use std::time::Instant;
 use args::{Amount, Args, Many, Mode, One};
 use informer_sim::{Coverage, Keep, Plan, Violation, run, shrink};
 
-/// How many failing seeds are named before the run ends.
+/// A run ends after this many failing seeds.
 const FAILURES: usize = 10;
 
 fn main() -> ExitCode {
-    // Handlers and transforms panic on purpose, thousands of times; what is not on purpose is reported with its seed.
+    // Handlers and transforms panic on purpose, thousands of times. Other panics are reported with their seed.
     std::panic::set_hook(Box::new(|_| {}));
     match Args::read(std::env::args().skip(1)) {
         Ok(Args { mode: Mode::One(one) }) => play_one(&one),
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Plays one seed, or the rest of it that `--keep` names; cuts it down if it fails.
+/// Runs one seed, or the steps of it that `--keep` names, and reduces it if it fails.
 fn play_one(one: &One) -> ExitCode {
     let mut plan = Plan::of(one.seed);
     if let Some(keep) = &one.keep {
@@ -50,24 +50,24 @@ fn play_one(one: &One) -> ExitCode {
         Some(violation) => {
             println!("{violation}");
             if one.keep.is_none() && !one.trace {
-                tell_smallest(&plan, &violation);
+                print_smallest(&plan, &violation);
             }
             ExitCode::FAILURE
         }
     }
 }
 
-fn tell_smallest(plan: &Plan, violation: &Violation) {
+fn print_smallest(plan: &Plan, violation: &Violation) {
     let (plan, violation) = shrink(plan, violation);
     println!("\nthe smallest plan found that fails like this:\n{plan}{violation}");
     println!(
-        "\nplay it again: cargo xtask sim --seed {} --keep {}",
+        "\nrun it again: cargo xtask sim --seed {} --keep {}",
         plan.seed,
         Keep::of(&plan)
     );
 }
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 #[derive(Default)]
 struct Tally {
     next: AtomicU64,
@@ -118,7 +118,7 @@ fn play_many(many: &Many) -> ExitCode {
     if let Some((seed, violation)) = sums.failures.first()
         && !many.first_only
     {
-        tell_smallest(&Plan::of(*seed), violation);
+        print_smallest(&Plan::of(*seed), violation);
     }
     if let Some(least) = many.least {
         for (what, count) in sums.coverage.below(least) {

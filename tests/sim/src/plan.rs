@@ -1,4 +1,4 @@
-//! What one seed means: a server, one or two informers, and a list of steps that can be cut short.
+//! The plan of one seed: a server, one or two informers, and a list of steps.
 
 mod draw;
 mod faults;
@@ -14,13 +14,13 @@ pub use text::{Keep, ParseKeepError};
 /// The namespaces objects live in.
 pub(crate) const NAMESPACES: [&str; 3] = ["default", "kube-system", "web"];
 
-/// How many objects can exist at once.
+/// The number of objects that can exist at once.
 pub(crate) const PLACES: usize = 12;
 
 /// Everything a run does. The same plan gives the same run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where all of it comes from.
+    /// The seed from which all else is drawn.
     pub seed: u64,
     /// How the server is set up.
     pub server: ServerPlan,
@@ -30,7 +30,7 @@ pub struct Plan {
     pub yields: u32,
     /// The longest time that work off the async workers takes.
     pub work: Duration,
-    /// What happens, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
@@ -49,7 +49,7 @@ pub struct ServerPlan {
 pub struct InformerPlan {
     pub(crate) initial: InitialState,
     pub(crate) page_size: Option<u32>,
-    /// `None` for all namespaces; else the first so many.
+    /// How many of [`NAMESPACES`] are covered; `None` for all namespaces.
     pub(crate) namespaces: Option<usize>,
     /// Whether it covers objects of tier `a` only.
     pub(crate) selective: bool,
@@ -74,21 +74,21 @@ pub(crate) enum Transform {
     Panicking,
 }
 
-/// One step, and how long the rest of the world gets afterwards.
+/// One step, and the pause after it.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Where it stands in the uncut plan.
+    /// Its position in the full plan.
     pub number: usize,
     pub(crate) action: Action,
     pub(crate) pause: Pause,
 }
 
-/// What the rest of the world gets after a step.
+/// The pause after a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pause {
-    /// So many turns of the runtime, and no time.
+    /// Yields this many times; no time passes.
     Turns(u32),
-    /// So much time.
+    /// Sleeps for this many milliseconds.
     Millis(u64),
 }
 
@@ -98,22 +98,22 @@ pub(crate) enum Action {
     Write(Write),
     Burst(Vec<Write>),
     Fault(FaultPlan),
-    /// Random faults of every kind the server draws, in addition.
+    /// Adds random faults of every kind that the server draws.
     RandomFaults {
         seed: u64,
         harsh: bool,
     },
     EndFaults,
-    /// Forgets the history up to so many revisions ago.
+    /// Compacts the history, except for this many revisions.
     Compact {
         keep: u64,
     },
-    /// Goes back so many revisions, as a restored backup does.
+    /// Goes back by this many revisions, as a restored backup does.
     Rewind {
         back: u64,
     },
     CloseWatches,
-    /// Writes that no watch can tell of: only a new list shows them.
+    /// Writes that no watch reports: only a new list shows them.
     Unseen(Vec<Write>),
     AddHandler {
         informer: usize,
@@ -138,9 +138,9 @@ pub(crate) enum Action {
     },
     WaitUntil {
         informer: usize,
-        patience: Duration,
+        timeout: Duration,
     },
-    /// Writes, and waits for the write twice.
+    /// Writes an object and waits twice until the cache shows the write.
     WaitFor {
         informer: usize,
         write: Write,
@@ -148,33 +148,33 @@ pub(crate) enum Action {
     },
     /// An informer whose token is cancelled early: every wait ends, and nothing is requested.
     CancelledStart(Cancelled),
-    /// The server refuses, first in one way and then in another; perhaps when there is nothing left to list.
+    /// The server refuses requests in two ways, one after the other; if `emptied`, after all objects were deleted.
     Refusals {
         first: Refusal,
         times: u64,
         emptied: bool,
     },
-    /// A watch falls silent until it is given up, and what comes then goes wrong, too.
+    /// Watches are silent until they are given up, and the next requests fail as well.
     Stall {
         then: AfterStall,
     },
-    /// One fault that lasts for minutes or hours, and a check of the informers' behaviour meanwhile.
+    /// One fault that lasts for minutes or hours; the informers are judged meanwhile.
     Scenario(Scenario),
-    /// Streams that are dropped right after they were made, every other one with an event in hand.
+    /// Streams that are dropped right after their creation, every other one with a pending event.
     ShortStreams {
         informer: usize,
         count: usize,
     },
-    /// No faults, until caches and handlers agree with the server.
+    /// Ends all faults and waits until caches and handlers agree with the server.
     Calm,
     Advance(Duration),
 }
 
-/// One kind of fault that lasts, without any other: the informer is judged while it lasts, not only by its
-/// cache afterwards.
+/// One kind of fault that lasts, without any other. The informers are judged while it lasts, not only by their
+/// caches afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
-    /// Every watch is cut at this age, and brings events before.
+    /// Every watch delivers events and is cut at this age.
     CutEvery(Duration),
     /// Every watch is accepted and sends nothing.
     BlackHole,
@@ -188,7 +188,7 @@ pub(crate) enum Scenario {
     EndlessPages,
     /// Lists and bookmarks carry something else as their version.
     InvalidVersion(InvalidVersion),
-    /// The server goes back so many revisions, and keeps watches from later ones open.
+    /// The server goes back by this many revisions, and keeps watches from later ones open.
     SilentRewind { back: u64 },
     /// Work off the async workers takes up to this time.
     SlowWork(Duration),
@@ -228,9 +228,9 @@ pub(crate) enum AfterStall {
     Nothing,
     Refused(Refusal),
     Unavailable,
-    /// The state is read again, because an object in the last list could not be read.
+    /// The state is listed again, because an object of the last list was unreadable.
     List,
-    /// Nothing is answered, and the informer is stopped meanwhile.
+    /// Requests are not answered, and the informer is stopped meanwhile.
     Stop,
 }
 
@@ -251,7 +251,7 @@ pub(crate) enum WriteKind {
     Recreate,
 }
 
-/// One fault and how often it strikes.
+/// One fault and how often it occurs.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultPlan {
     pub(crate) fault: Fault,
@@ -259,13 +259,13 @@ pub(crate) struct FaultPlan {
     pub(crate) times: Option<u64>,
 }
 
-/// What a handler is like.
+/// The behaviour and options of a handler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandlerPlan {
     pub(crate) kind: HandlerKind,
     pub(crate) buffer: Option<usize>,
     pub(crate) overflow: Overflow,
-    /// `None`: as the informer; else so many seconds.
+    /// The resync period in seconds; 0 for none, `None` for the informer's.
     pub(crate) resync: Option<u64>,
 }
 
@@ -273,25 +273,25 @@ pub(crate) struct HandlerPlan {
 pub(crate) enum HandlerKind {
     /// Returns at once.
     Quick,
-    /// Takes up to so long for each event.
+    /// Takes this long for each event.
     Slow(Duration),
-    /// Gives way to other tasks in each call.
+    /// Yields to other tasks in each call.
     Async,
     /// Panics in every n-th call.
     Panicking(u64),
-    /// An async handler that panics after it gave way.
+    /// An async handler that panics after it yielded.
     AsyncPanicking(u64),
     /// A stream that is read by steps.
     Stream,
 }
 
 impl Plan {
-    /// The plan of a seed, with as many steps as it says.
+    /// Draws the plan of a seed.
     pub fn of(seed: u64) -> Self {
         draw::plan(seed)
     }
 
-    /// The plan without the steps that are not in `keep`.
+    /// Returns the plan without the steps that are not in `keep`.
     pub fn kept(&self, keep: &Keep) -> Self {
         let mut plan = self.clone();
         plan.steps.retain(|step| keep.contains(step.number));

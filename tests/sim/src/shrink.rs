@@ -1,18 +1,18 @@
-//! Cuts a failing plan down to the steps it needs to fail.
+//! Reduces a failing plan to the steps it needs to fail.
 
 use crate::plan::{Keep, Plan};
 use crate::verdict::Violation;
 use crate::world::run;
 
-/// How many runs a search may take.
+/// The most runs of one search.
 const RUNS: usize = 600;
 
-/// The smallest plan found that breaks the same guarantee, and how it does. Steps are removed in ever smaller pieces, as long as
-/// what is left still fails.
+/// Returns the smallest plan found that violates the same guarantee, and its violation. Steps are removed in ever
+/// smaller groups, as long as the remaining plan still fails.
 pub fn shrink(plan: &Plan, violation: &Violation) -> (Plan, Violation) {
     let mut runs = 0;
     let mut smallest = (plan.clone(), violation.clone());
-    // What comes after the violation cannot have caused it.
+    // Steps after the violation cannot have caused it.
     let until: Keep = plan
         .steps
         .iter()

@@ -1,4 +1,4 @@
-//! One informer on its stage: made as its plan says, with handlers, streams and indexes that come and go.
+//! One informer under test: built from its plan, with handlers, streams and indexes that are added and removed.
 
 mod check;
 mod handlers;
@@ -17,40 +17,40 @@ use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::history::{History, Key, State as ObjectState, data};
+use crate::observer::{Facts, Slot, number, object_key};
 use crate::plan::{InformerPlan, NAMESPACES, Transform};
-use crate::story::{Facts, Slot, number, object_key};
 use crate::verdict::report;
 use crate::wire::{self, Contact, Traffic};
 use handlers::Listening;
 
-/// One informer, from its making to its end. A stopped informer is followed by a new one with the same plan.
+/// One informer under test. A stopped informer is replaced by a new one with the same plan.
 pub(crate) struct Stage {
     number: usize,
     plan: InformerPlan,
     informer: SharedInformer<ConfigMap>,
     slot: Slot,
     history: Arc<Mutex<History>>,
-    life: Life,
+    phase: Phase,
     listening: Vec<Listening>,
     added: usize,
     indexes: Vec<(Index<ConfigMap, String>, bool)>,
     scopes: BTreeMap<String, ScopeRecord>,
     /// The store as of the last check.
     last: Option<Snapshot<ConfigMap>>,
-    /// Whether anything has happened in this run that may leave a store in doubt.
+    /// Whether a fault of this run made the exact state of a store unknown.
     doubted: Arc<AtomicBool>,
     reader: Arc<Mutex<Option<check::Reader>>>,
     traffic: Arc<Mutex<Traffic>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Life {
+enum Phase {
     Made,
     Running,
     Stopped,
 }
 
-/// What the last check saw of one scope.
+/// The values of one scope in the last check.
 #[derive(Clone, Copy, Default)]
 struct ScopeRecord {
     version: u64,
@@ -59,18 +59,18 @@ struct ScopeRecord {
     doubt: Doubt,
 }
 
-/// Why a store need not show exactly what the server had at the store's version. Even then nothing is invented, and nothing is
+/// Why a store may differ from the server's state at the store's version. Even then no object is invented, and none is
 /// deleted without reason.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Doubt {
     #[default]
     None,
-    /// Something came whose name could not be read, when so many lists were complete. The next list may have been on its way; the
-    /// one after it is whole.
+    /// An object with an unreadable name was received after this many lists. The next list may already have been in
+    /// flight; the one after it is complete.
     Unreadable { lists: u64 },
-    /// The second list has been seen; the store must still get to its version.
+    /// The second list was received; the store must still reach its version.
     Healing { version: u64 },
-    /// The server was rewound, perhaps under a list.
+    /// The server was rewound, perhaps during a list.
     Rewound,
 }
 
@@ -116,7 +116,7 @@ impl Stage {
             informer,
             slot,
             history: history.clone(),
-            life: Life::Made,
+            phase: Phase::Made,
             listening: Vec::new(),
             added: 0,
             indexes: Vec::new(),
@@ -139,21 +139,21 @@ impl Stage {
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.life == Life::Running
+        self.phase == Phase::Running
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.life == Life::Stopped
+        self.phase == Phase::Stopped
     }
 
-    /// Whether a watch was given up, and nothing has come since.
+    /// Whether a watch was given up, and no data was received since.
     pub(crate) fn is_stalled(&self) -> bool {
         let scopes = self.informer.status().scopes;
         let mut states = scopes.iter().map(|scope| &scope.state);
         states.any(|state| matches!(state, State::Stalled))
     }
 
-    /// What each scope reports, and what it has requested; nothing unless the informer runs.
+    /// Returns the status and the request counts of each scope; empty unless the informer runs.
     pub(crate) fn scopes(&self) -> Vec<(ScopeStatus, Contact)> {
         if !self.is_running() {
             return Vec::new();
@@ -169,7 +169,7 @@ impl Stage {
     }
 
     pub(crate) fn start(&mut self) {
-        if self.life != Life::Made {
+        if self.phase != Phase::Made {
             return;
         }
         *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.informer.clone());
@@ -178,24 +178,24 @@ impl Stage {
                 format!("informer {} does not start: {error}", self.number)
             });
         }
-        self.life = Life::Running;
+        self.phase = Phase::Running;
     }
 
-    /// Shuts the informer down; afterwards nothing of it may be heard.
+    /// Shuts the informer down; no event may be delivered afterwards.
     pub(crate) async fn stop(&mut self) {
-        if self.life == Life::Stopped {
+        if self.phase == Phase::Stopped {
             return;
         }
-        let before = self.life;
-        self.life = Life::Stopped;
+        let before = self.phase;
+        self.phase = Phase::Stopped;
         // The longest call of a handler here takes four seconds.
-        let patience = std::time::Duration::from_secs(60);
-        if let Err(error) = self.informer.shutdown_timeout(patience).await {
+        let timeout = std::time::Duration::from_secs(60);
+        if let Err(error) = self.informer.shutdown_timeout(timeout).await {
             report("I14", || format!("informer {}: {error}", self.number));
         }
         self.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if before == Life::Running {
+        if before == Phase::Running {
             self.check();
         }
         for listening in &self.listening {
@@ -203,13 +203,13 @@ impl Stage {
         }
         if self.informer.add_handler(|_| {}).is_ok() {
             report("I9", || {
-                format!("informer {} takes a handler after its end", self.number)
+                format!("informer {} accepts a handler after its shutdown", self.number)
             });
         }
     }
 
-    /// Adds an index; a panicking one must hurt nothing but itself. Its function looks at the store as a reader would, in the
-    /// middle of a commit.
+    /// Adds an index; a panic of its function must affect this index only. The function reads the store, as a reader in the
+    /// middle of a commit does.
     pub(crate) fn add_index(&mut self, panics: bool) {
         let name = format!("index-{}", self.indexes.len());
         let probe = check::Probe::new(self);
@@ -224,13 +224,13 @@ impl Stage {
         }
     }
 
-    /// Waits for a version; if the wait succeeds, nothing older can be read.
-    pub(crate) async fn wait_until(&self, version: &str, patience: std::time::Duration) {
+    /// Waits for a version; after a successful wait no read may be older.
+    pub(crate) async fn wait_until(&self, version: &str, timeout: std::time::Duration) {
         if !self.is_running() {
             return;
         }
         let wanted = ResourceVersion::new(version);
-        match self.informer.wait_until_within(&wanted, patience).await {
+        match self.informer.wait_until_within(&wanted, timeout).await {
             Ok(()) => {
                 for (scope, reached) in self.informer.indexer().versions().iter() {
                     let reached = number(reached.map(ToString::to_string));
@@ -246,7 +246,7 @@ impl Stage {
         }
     }
 
-    /// Waits for a write, twice: if a wait succeeds, nothing older can be read.
+    /// Waits for a write, twice; after a successful wait no read may be older.
     pub(crate) async fn wait_for(&self, written: &ConfigMap, timeout: std::time::Duration) {
         if !self.is_running() {
             return;
@@ -278,19 +278,19 @@ impl Stage {
         self.plan.initial == InitialState::List
     }
 
-    /// The server is going back: until it is noticed nothing is certain.
+    /// The server was rewound: until the informer notices, its exact state is unknown.
     pub(crate) fn rewinding(&mut self) {
         for record in self.scopes.values_mut() {
             record.doubt = Doubt::Rewound;
         }
     }
 
-    /// The informer has noticed: it has seen nothing that the server does not have.
+    /// The informer noticed the rewind: it has no version that the server does not have.
     pub(crate) fn rewound(&mut self) {
         let status = self.informer.status();
         for scope in &status.scopes {
             let record = self.scopes.entry(scope.scope.to_string()).or_default();
-            // What could not be read in between is not known to be whole.
+            // With unreadable objects in between, the last list may be incomplete.
             record.doubt = match scope.counts.unreadable == record.unreadable && record.unreadable == 0 {
                 true => Doubt::None,
                 false => Doubt::Unreadable {
@@ -318,13 +318,13 @@ impl Stage {
         })
     }
 
-    /// Whether nothing is doubtful or stale any more.
+    /// Whether the exact state is known, without stale objects.
     pub(crate) fn is_certain(&self) -> bool {
         self.scopes.values().all(|record| record.doubt == Doubt::None)
             && self.informer.status().stale.is_empty()
     }
 
-    /// The handlers and streams that hear events.
+    /// Reads up to this many events from each stream.
     pub(crate) async fn read_streams(&mut self, events: usize) {
         for listening in &mut self.listening {
             listening.read(events).await;
@@ -332,7 +332,7 @@ impl Stage {
     }
 }
 
-/// The number in an object's value.
+/// Returns the number in an object's value.
 fn number_in(object: &ConfigMap) -> u64 {
     let digits: String = data(object, "value")
         .chars()
@@ -341,8 +341,8 @@ fn number_in(object: &ConfigMap) -> u64 {
     digits.parse().unwrap_or_default()
 }
 
-/// Whether a transform has trouble with an object.
-fn is_trouble(number: u64) -> bool {
+/// Whether failing and panicking transforms reject an object with this number.
+fn is_rejected(number: u64) -> bool {
     number.is_multiple_of(7)
 }
 
@@ -352,9 +352,9 @@ fn transformed(transform: Transform, object: &mut ConfigMap) -> Result<(), Strin
     let data = object.data.get_or_insert_default();
     data.insert("transformed".to_owned(), (seen + 1).to_string());
     match transform {
-        Transform::Failing if is_trouble(number) => Err("simulated".to_owned()),
+        Transform::Failing if is_rejected(number) => Err("simulated".to_owned()),
         Transform::Panicking => {
-            assert!(!is_trouble(number), "simulated");
+            assert!(!is_rejected(number), "simulated");
             Ok(())
         }
         Transform::None | Transform::Counting | Transform::Failing => Ok(()),

@@ -1,17 +1,17 @@
-//! What a run found wrong, first things first.
+//! The first violation of a run, and a hash of everything observed.
 
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-/// A guarantee that did not hold.
+/// A guarantee that was violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// `I3`, or `panic`, or `stuck`.
     pub guarantee: &'static str,
-    /// What was seen.
+    /// What was observed.
     pub what: String,
-    /// The number of the step after which it was seen.
+    /// The number of the step after which it was observed.
     pub step: usize,
 }
 
@@ -21,9 +21,9 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Collects what goes wrong anywhere in a run: in a check, in a handler, in the middle of a request.
+/// Collects the violations of a run: from checks, handlers and requests.
 ///
-/// A run is one thread, so a shared cell will do; handlers, which must be `Send`, reach it through [`report`].
+/// A run has one thread, so a shared cell is enough; handlers, which must be `Send`, use [`report`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict(Rc<RefCell<Record>>);
 
@@ -31,7 +31,7 @@ pub(crate) struct Verdict(Rc<RefCell<Record>>);
 struct Record {
     step: usize,
     first: Option<Violation>,
-    /// Everything that was heard, folded into one number.
+    /// A hash of all observations.
     hash: u64,
     events: u64,
 }
@@ -41,14 +41,14 @@ thread_local! {
 }
 
 impl Verdict {
-    /// Makes this the verdict of the thread.
+    /// Creates a verdict and sets it for this thread.
     pub(crate) fn begin() -> Self {
         let verdict = Self::default();
         CURRENT.set(Some(verdict.clone()));
         verdict
     }
 
-    /// Leaves the thread without a verdict.
+    /// Removes the verdict of this thread.
     pub(crate) fn end() {
         CURRENT.set(None);
     }
@@ -80,7 +80,7 @@ impl Verdict {
     }
 }
 
-/// Reports to the verdict of this thread.
+/// Reports a violation to the verdict of this thread.
 pub(crate) fn report(guarantee: &'static str, what: impl FnOnce() -> String) {
     CURRENT.with_borrow(|current| {
         if let Some(verdict) = current
@@ -91,7 +91,7 @@ pub(crate) fn report(guarantee: &'static str, what: impl FnOnce() -> String) {
     });
 }
 
-/// Folds something that was observed into the hash of the run.
+/// Adds an observation to the hash of the run.
 pub(crate) fn observe(text: &str) {
     CURRENT.with_borrow(|current| {
         if let Some(verdict) = current {
@@ -113,13 +113,13 @@ thread_local! {
     static TRACE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Prints everything that is observed on this thread, from now on.
+/// Prints every later observation on this thread.
 pub fn trace() {
     TRACE.set(true);
 }
 
 impl Record {
-    #[expect(clippy::print_stderr, reason = "asked for by `--trace`")]
+    #[expect(clippy::print_stderr, reason = "enabled by `--trace`")]
     fn log(&self, text: &str) {
         eprintln!("  [{}] {text}", self.step);
     }

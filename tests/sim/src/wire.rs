@@ -1,4 +1,4 @@
-//! The way between an informer and the server: other tasks get in between, and every request is looked at (I11, I12).
+//! The connection between an informer and the server: yields to other tasks, and checks every request (I11, I12).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -19,29 +19,28 @@ use kube::client::Body;
 use tokio::time::Instant;
 use tower::ServiceExt as _;
 
+use crate::observer::{Slot, number};
 use crate::plan::PLACES;
-use crate::story::{Slot, number};
 use crate::verdict::{observe, report};
 
-/// The rate is looked at over this time.
+/// The period over which requests are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many requests, pages of a list not counted, one scope may make within it. A watch that the server closes after a
-/// second may be opened again at once, and a failure may cost a watch-list, a list and a watch before the next wait.
+/// The most requests of one scope within it, without later pages of lists. A watch that the server closes after a second
+/// may be opened again at once, and a failure may cost a watch-list, a list and a watch before the next wait.
 const RATE: usize = 100;
 
-/// How many pages, the first ones not counted, one scope may request within the window: a list has at most as
-/// many as there are objects.
+/// The most later pages that one scope may request within the window: a list has at most one page per object.
 const PAGES: usize = RATE * PLACES;
 
-/// What is remembered of the requests of one informer.
+/// The requests of one informer.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// When the last requests of each namespace were made.
+    /// The times of the last requests of each namespace.
     recent: BTreeMap<String, VecDeque<Instant>>,
-    /// The same for later pages of lists.
+    /// The times of the last later pages of each namespace.
     pages: BTreeMap<String, VecDeque<Instant>>,
-    /// Until when the server asked each namespace to wait.
+    /// The end of the `Retry-After` of each namespace.
     not_before: BTreeMap<String, Instant>,
     watches: BTreeMap<String, Watches>,
 }
@@ -53,22 +52,22 @@ struct Watches {
     pages: u64,
     opened: u64,
     open: u64,
-    /// How long none was open, up to the last time that one was opened.
+    /// How long no watch was open, up to the last time that one was opened.
     blind: Duration,
-    /// Since when none is open, if one ever was.
+    /// Since when no watch is open, if one ever was.
     blind_since: Option<Instant>,
 }
 
-/// What one scope has done so far.
+/// Counts of the requests of one scope.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contact {
-    /// How many requests were made, pages not counted.
+    /// The number of requests, without later pages of lists.
     pub(crate) requests: u64,
-    /// How many later pages of lists were requested.
+    /// The number of later pages of lists.
     pub(crate) pages: u64,
-    /// How many watches were opened.
+    /// The number of watches that were opened.
     pub(crate) opened: u64,
-    /// How long no watch was open, since the first one was.
+    /// The time without an open watch, since the first one.
     pub(crate) blind: Duration,
 }
 
@@ -125,7 +124,7 @@ impl Drop for Open {
     }
 }
 
-/// A client of the server for one informer.
+/// Creates a client of the server for one informer.
 pub(crate) fn client(server: &ApiServer, informer: Slot, traffic: Arc<Mutex<Traffic>>, gzip: bool) -> Client {
     let service = server.service();
     let wire = Wire {
@@ -150,7 +149,7 @@ pub(crate) fn plain_builder(client: Client, seed: u64) -> SharedInformerBuilder<
         .offload(Offload::Inline)
 }
 
-/// How many requests were made, later pages of lists not counted.
+/// Returns the number of requests, without later pages of lists.
 pub(crate) fn requests(traffic: &Mutex<Traffic>) -> u64 {
     let traffic = traffic.lock().unwrap_or_else(PoisonError::into_inner);
     traffic.watches.values().map(|watches| watches.requests).sum()
@@ -168,11 +167,11 @@ impl Wire {
     async fn send(
         self,
         mut request: Request<Body>,
-    ) -> Result<Response<Slowly>, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<Response<Yielding>, Box<dyn std::error::Error + Send + Sync>> {
         simulation::yield_point().await;
         let query = request.uri().query().unwrap_or_default().to_owned();
         let namespace = namespace_of(request.uri().path());
-        observe(&format!("asks {} {query}", request.uri().path()));
+        observe(&format!("requests {} {query}", request.uri().path()));
         self.check_rate(&namespace, &query);
         if query.contains("watch=") && !query.contains("sendInitialEvents") {
             self.check_resume(&namespace, &query);
@@ -191,7 +190,7 @@ impl Wire {
         let is_open = query.contains("watch=") && response.status().is_success();
         let open = is_open.then(|| Open::new(&self.traffic, &namespace));
         simulation::yield_point().await;
-        Ok(response.map(|body| Slowly::new(body, open)))
+        Ok(response.map(|body| Yielding::new(body, open)))
     }
 
     fn check_rate(&self, namespace: &str, query: &str) {
@@ -202,7 +201,7 @@ impl Wire {
         {
             let early = until - now;
             report("I12", || {
-                format!("asked {early:?} before the time the server had set: {query}")
+                format!("requested {early:?} before the end of Retry-After: {query}")
             });
         }
         let namespace = namespace.to_owned();
@@ -216,9 +215,9 @@ impl Wire {
         check_window(recent, now, RATE, "requests");
     }
 
-    /// A watch resumes at the last version that came in order, which is what `status()` says.
+    /// Checks that a watch resumes at the last ordered version, which is the one in `status()`.
     fn check_resume(&self, namespace: &str, query: &str) {
-        let Some(asked) = parameter(query, "resourceVersion") else {
+        let Some(requested) = parameter(query, "resourceVersion") else {
             return report("I11", || format!("a watch without a version: {query}"));
         };
         let slot = self.informer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -234,19 +233,21 @@ impl Wire {
         let last = number(scope.version.as_ref().map(ToString::to_string));
         let stored = number(status.versions.get(&scope.scope).map(ToString::to_string));
         // A version that is not a number has no order.
-        let Ok(asked) = asked.parse::<u64>() else { return };
-        let behind = asked < stored && scope.counts.rewinds == 0;
-        if asked != last || behind {
+        let Ok(requested) = requested.parse::<u64>() else {
+            return;
+        };
+        let behind = requested < stored && scope.counts.rewinds == 0;
+        if requested != last || behind {
             report("I11", || {
                 format!(
-                    "a watch from {asked}, where {last} was the last version seen and the store is at {stored}"
+                    "a watch from {requested}, where {last} was the last version seen and the store is at {stored}"
                 )
             });
         }
     }
 }
 
-/// Counts one more, and reports if there were too many lately.
+/// Counts one more, and reports more than `limit` within the window.
 fn check_window(recent: &mut VecDeque<Instant>, now: Instant, limit: usize, what: &str) {
     recent.push_back(now);
     while recent.front().is_some_and(|at| now - *at > WINDOW) {
@@ -279,21 +280,21 @@ fn retry_after<B>(response: &Response<B>) -> Option<u64> {
 
 type Inner = http_body_util::combinators::UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A body that lets other tasks through before each of its pieces.
-struct Slowly {
+/// A body that yields to other tasks before each of its chunks.
+struct Yielding {
     inner: Inner,
     pause: Turn,
     _open: Option<Open>,
 }
 
-/// Whether other tasks were let through before the next piece.
+/// Whether the body has yielded before the next chunk.
 enum Turn {
     NotYet,
     Pausing(Pin<Box<dyn Future<Output = ()> + Send>>),
     Done,
 }
 
-impl Slowly {
+impl Yielding {
     fn new<B>(body: B, open: Option<Open>) -> Self
     where
         B: http_body::Body<Data = Bytes, Error = Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
@@ -306,7 +307,7 @@ impl Slowly {
     }
 }
 
-impl http_body::Body for Slowly {
+impl http_body::Body for Yielding {
     type Data = Bytes;
     type Error = Box<dyn std::error::Error + Send + Sync>;
 

@@ -1,4 +1,4 @@
-//! Plays a plan: the server, the informers, and one step after the other, with a look at everything in between.
+//! Runs a plan: creates the server and the informers, takes the steps, and checks everything after each of them.
 
 mod hostile;
 mod scenarios;
@@ -25,38 +25,38 @@ use crate::plan::{
 use crate::stage::Stage;
 use crate::verdict::{Verdict, Violation};
 
-/// After the faults the caches must be right within this time: a silent watch is given up after its ten minutes and a margin, then
-/// comes one backoff.
+/// After the faults the caches must equal the server within this time: a silent watch is given up after ten minutes and a
+/// margin, and one backoff follows.
 const BOUND: Duration = Duration::from_secs(900);
 
-/// Within which time a rewind must be noticed while faults last; then they are ended.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// A rewind must be noticed within this time while other faults last; then they are ended.
+const REWIND_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// How often an unreadable object may need another list in the end.
+/// The most lists that are forced at the end because of unreadable objects.
 const FORCED_LISTS: usize = 6;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The first guarantee that did not hold.
+    /// The first violation.
     pub violation: Option<Violation>,
-    /// How many steps were played.
+    /// The number of steps.
     pub steps: u64,
-    /// How many events, requests and states were observed.
+    /// The number of observed events, requests and states.
     pub events: u64,
-    /// Everything that was observed, as one number: the same for the same plan.
+    /// A hash of all observations: the same for the same plan.
     pub hash: u64,
-    /// What was hit, and how often.
+    /// How often each fault, transition and step occurred.
     pub coverage: Coverage,
 }
 
-/// Plays a plan on a runtime of its own, by a clock that only moves when nothing else can.
+/// Runs a plan on a new runtime with the paused clock.
 pub fn run(plan: &Plan) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
-        .expect("a runtime without I/O needs nothing of the system");
+        .expect("a runtime without I/O needs no system resources");
     simulation::begin(plan.seed, plan.yields);
     simulation::set_work_time(plan.work);
     let verdict = Verdict::begin();
@@ -77,7 +77,10 @@ pub fn run(plan: &Plan) -> Outcome {
     drop(runtime);
     let seen = simulation::end();
     if let Some((what, size, limit)) = seen.past_limits.first() {
-        verdict.report("I12", format!("{what} holds {size}, past its limit of {limit}"));
+        verdict.report(
+            "I12",
+            format!("{what} has {size} entries, more than its limit of {limit}"),
+        );
     }
     let outcome = Outcome {
         violation: verdict.first(),
@@ -96,13 +99,13 @@ struct World<'a> {
     history: Arc<Mutex<History>>,
     stages: Vec<Stage>,
     verdict: Verdict,
-    /// Set once something happens that may leave a store in doubt.
+    /// Set once a fault makes the exact state of a store unknown.
     doubted: Arc<AtomicBool>,
-    /// Whether objects were spoiled in this run.
+    /// Whether objects were garbled in this run.
     spoiled: Cell<bool>,
     /// Whether older states were sent again in this run.
     repeated: Cell<bool>,
-    /// How often scenarios changed objects: the next change must differ from the last.
+    /// How often scenarios changed objects, so that each change differs from the last.
     touched: Cell<usize>,
 }
 
@@ -154,7 +157,7 @@ impl World<'_> {
         )
     }
 
-    /// `None` if something was found before the end.
+    /// Returns `None` if a violation was found before the end.
     async fn play(&mut self) -> Option<()> {
         for step in &self.plan.steps {
             self.verdict.at_step(step.number);
@@ -186,7 +189,7 @@ impl World<'_> {
         }
     }
 
-    /// Lets time pass, in pieces, so that what goes wrong is not repeated for ever.
+    /// Lets time pass in short periods, and returns at the first violation.
     async fn advance(&mut self, time: Duration) {
         let mut left = time;
         while !left.is_zero() && self.verdict.first().is_none() {
@@ -229,9 +232,9 @@ impl World<'_> {
                 self.stages[*informer].start();
             }
             Action::Stop { informer } => self.stages[*informer].stop().await,
-            Action::WaitUntil { informer, patience } => {
+            Action::WaitUntil { informer, timeout } => {
                 let version = self.server.resource_version();
-                self.stages[*informer].wait_until(&version, *patience).await;
+                self.stages[*informer].wait_until(&version, *timeout).await;
             }
             Action::WaitFor {
                 informer,
@@ -287,7 +290,7 @@ impl World<'_> {
 
     fn add_fault(&self, plan: &FaultPlan) {
         let fault = match plan.fault {
-            // Planned as a lag: the revision is known only now.
+            // The plan has a lag, because the revision is known only now.
             Fault::Stale(lag) => Fault::Stale(self.server.revision().saturating_sub(lag)),
             ref other => other.clone(),
         };
@@ -296,8 +299,8 @@ impl World<'_> {
         {
             self.doubted.store(true, Ordering::Relaxed);
         }
-        // An older state of an object whose newest cannot be used is news to a client that has nothing newer: no violation, and
-        // so the two kinds of faults do not meet.
+        // A client that cannot use the newest state of an object may accept an older one that is sent again. That is no
+        // violation, so the two kinds of faults are never combined.
         let spoils = matches!(fault, Fault::GarbleItem { .. } | Fault::GarbleEvent { .. });
         let repeats = matches!(fault, Fault::RepeatEvents { .. });
         let plans = &self.plan.informers;
@@ -360,7 +363,7 @@ impl World<'_> {
             }]);
             self.advance(Duration::from_secs(5)).await;
         }
-        // Each scope of each informer gets a watch that says nothing.
+        // Each scope of each informer gets a silent watch.
         let watches = (self.stages.len() * NAMESPACES.len()) as u64;
         let silent = faults.add(
             Rule::new(Fault::HalfOpen { after: 0 })
@@ -400,31 +403,31 @@ impl World<'_> {
         self.server.compact(self.server.revision());
     }
 
-    /// Restores an older state, as an administrator does who marks the revisions of the lost history as compacted: watches from
-    /// there are refused. Nothing is written before every informer has noticed, because versions of the lost history cannot be
-    /// told from new ones of the same number.
+    /// Restores an older state and refuses watches from lost revisions, as after a restore that marks them as compacted.
+    /// Nothing is written before every informer has noticed, because lost and new versions of the same number cannot be
+    /// distinguished.
     async fn rewind(&mut self, back: u64) {
         let Some(revision) = self.begin_rewind(back) else {
             return;
         };
         let from_the_future = move |request: &informer_testing::Request| {
-            let asked = request.resource_version().parse().unwrap_or(0);
-            asked > revision && !request.is_watch_list()
+            let requested = request.resource_version().parse().unwrap_or(0);
+            requested > revision && !request.is_watch_list()
         };
         let faults = self.server.faults();
         let mut rules = vec![
             faults.add(Rule::new(Fault::expired()).on(Verb::Watch).when(from_the_future)),
             faults.add(Rule::new(Fault::ExpireToken)),
         ];
-        // Requests that were on their way when it happened must be over.
+        // Requests that were in flight during the rewind must have ended.
         let mut waited = Duration::ZERO;
         let step = Duration::from_secs(10);
         while waited < Duration::from_secs(120) || !self.is_not_past(revision) {
-            if waited == PATIENCE {
+            if waited == REWIND_TIMEOUT {
                 faults.clear();
                 rules = vec![faults.add(Rule::new(Fault::expired()).on(Verb::Watch).when(from_the_future))];
             }
-            if waited > PATIENCE + BOUND {
+            if waited > REWIND_TIMEOUT + BOUND {
                 self.verdict
                     .report("I12", format!("the rewind to {revision} was not noticed"));
                 return;
@@ -493,7 +496,7 @@ impl World<'_> {
         }
     }
 
-    /// The end of all faults. What could not be read is read again.
+    /// Ends all faults, and lists again what was unreadable.
     async fn settle(&mut self) {
         self.server.faults().clear();
         self.converge().await;
@@ -502,7 +505,7 @@ impl World<'_> {
             if self.verdict.first().is_some() || running.all(Stage::is_certain) {
                 break;
             }
-            // A watch that ends behind the history's end is followed by a list.
+            // A watch that ends before the oldest revision is followed by a list.
             self.server.close_watches();
             self.write(Write {
                 place: 0,
@@ -521,18 +524,19 @@ impl World<'_> {
         }
     }
 
-    /// Nothing of a stopped informer runs.
+    /// Checks that stopped informers have no tasks.
     async fn check_nothing_left(&mut self) {
         self.stages.clear();
         tokio::time::sleep(Duration::from_secs(1)).await;
         let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
         if tasks > 0 {
-            self.verdict.report("I12", format!("{tasks} tasks are left"));
+            self.verdict
+                .report("I12", format!("{tasks} tasks are still running"));
         }
     }
 }
 
-/// The object of a write. Its text has characters of more than one byte, for faults that cut within one.
+/// Returns the object of a write. Its text has characters of more than one byte, for faults that cut within one.
 fn object(write: Write) -> ConfigMap {
     let (namespace, name) = key_of(write.place);
     let tier = if write.value.is_multiple_of(3) { "b" } else { "a" };

@@ -1,8 +1,8 @@
-//! The simulation in `cargo test`: a few seeds, and that a seed means one run.
+//! The simulation in `cargo test`: a few seeds, and the determinism of a run.
 
 use informer_sim::{Keep, Plan, run};
 
-/// What every test run plays; `cargo xtask sim` plays thousands.
+/// The number of seeds in each test run; `cargo xtask sim` runs thousands.
 const SEEDS: u64 = 16;
 
 #[test]
@@ -12,13 +12,13 @@ fn no_seed_breaks_a_guarantee() {
         let violation = outcome.violation.map(|violation| violation.to_string());
         assert_eq!(
             violation, None,
-            "seed {seed}; cargo xtask sim --seed {seed} cuts it down"
+            "seed {seed}; cargo xtask sim --seed {seed} reduces it"
         );
     }
 }
 
 #[test]
-fn the_same_seed_gives_the_same_history_twice() {
+fn the_same_seed_gives_the_same_run_twice() {
     let hashes = |seed| {
         let plan = Plan::of(seed);
         (run(&plan).hash, run(&plan).hash)
@@ -31,7 +31,7 @@ fn the_same_seed_gives_the_same_history_twice() {
 }
 
 #[test]
-fn a_plan_that_is_cut_can_still_be_played() {
+fn a_reduced_plan_can_be_run() {
     let plan = Plan::of(3);
     let half: Keep = (0..plan.steps.len()).filter(|step| step % 2 == 0).collect();
     let outcome = run(&plan.kept(&half));

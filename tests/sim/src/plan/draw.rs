@@ -1,4 +1,4 @@
-//! From a seed to a plan.
+//! Draws a plan from a seed.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{
     PLACES, Pause, Plan, Refusal, Scenario, ServerPlan, Step, Transform, Write, WriteKind, faults,
 };
 
-/// How many steps a plan has, not counting those that set the stage.
+/// The number of steps of a plan, after the opening ones.
 const STEPS: std::ops::Range<usize> = 90..120;
 
 pub(super) fn plan(seed: u64) -> Plan {
@@ -91,7 +91,7 @@ fn informer(random: &mut SmallRng) -> InformerPlan {
     }
 }
 
-/// Some objects that are there from the beginning, the first handlers, and the start of the first informer.
+/// The opening steps: some objects, the first handlers, and the start of the informers.
 fn opening(random: &mut SmallRng, informers: usize) -> Vec<Action> {
     let mut actions = Vec::new();
     let objects = random.random_range(0..PLACES);
@@ -111,7 +111,7 @@ fn opening(random: &mut SmallRng, informers: usize) -> Vec<Action> {
             harsh: random.random_bool(0.5),
         });
     }
-    // Now and then one is started late, or never.
+    // Some informers are started late, or never.
     actions.extend(
         (0..informers)
             .filter(|_| random.random_bool(0.9))
@@ -173,7 +173,7 @@ fn action(random: &mut SmallRng, informers: usize) -> Action {
         },
         157..160 => Action::WaitUntil {
             informer,
-            patience: Duration::from_secs(pick(random, [1, 20, 120])),
+            timeout: Duration::from_secs(pick(random, [1, 20, 120])),
         },
         160..162 => Action::Calm,
         162..170 => Action::Advance(Duration::from_secs(random.random_range(60..1_300))),
@@ -248,7 +248,7 @@ fn add_handler(random: &mut SmallRng, informer: usize) -> Action {
         ),
         resync: pick(random, [None, None, Some(0), Some(10)]),
     };
-    // A slow handler that is told everything again every few seconds, and keeps every event, never comes to an end.
+    // A slow handler that receives everything again every few seconds, and keeps every event, never catches up.
     let keeps_all = handler.overflow != Overflow::Coalesce || handler.buffer.is_none();
     if keeps_all && matches!(kind, HandlerKind::Slow(_)) {
         handler.resync = Some(0);

@@ -1,4 +1,4 @@
-//! Every fault the embedded server has, each with details drawn from the seed.
+//! Every fault of the embedded server, with details drawn from the seed.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 
 use super::FaultPlan;
 
-/// Draws one fault. Those that lie about content, so that no client could be right, are left out: only `DropEvents` is one.
+/// Draws one fault. `DropEvents` is left out: no client could notice it.
 pub(super) fn draw(random: &mut SmallRng) -> FaultPlan {
     let after = random.random_range(0..8);
     let mut on = None;

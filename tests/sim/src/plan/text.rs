@@ -1,4 +1,4 @@
-//! Plans in words, and the steps of a cut plan as an argument.
+//! Plans as text, and the steps of a reduced plan as an argument.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::{Action, Plan, Step};
 
-/// The numbers of the steps a cut plan keeps, written as `0-3,7`.
+/// The numbers of the steps that a reduced plan keeps, written as `0-3,7`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keep(BTreeSet<usize>);
 
@@ -28,7 +28,7 @@ impl Keep {
         self.0.contains(&number)
     }
 
-    /// The steps a plan has.
+    /// Returns the steps of a plan.
     pub fn of(plan: &Plan) -> Self {
         Self(plan.steps.iter().map(|step| step.number).collect())
     }
@@ -81,7 +81,7 @@ impl fmt::Display for Keep {
 }
 
 impl Action {
-    /// The name of what a step does, without the details.
+    /// Returns the name of the action, without its details.
     pub(crate) fn name(&self) -> String {
         let text = match self {
             Self::Scenario(scenario) => format!("{scenario:?}"),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_plan_keeps_the_numbers_of_its_steps() {
+    fn a_reduced_plan_keeps_the_numbers_of_its_steps() {
         let plan = Plan::of(7).kept(&"2,5".parse().unwrap());
         assert_eq!(
             plan.steps.iter().map(|step| step.number).collect::<Vec<_>>(),

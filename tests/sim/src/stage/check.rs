@@ -1,4 +1,4 @@
-//! What must hold of one informer at any moment, and in the end.
+//! Checks of one informer: at any time, and after the last fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +9,14 @@ use informer_core::{HandlerState, InformerStatus, ObjectKey, Overflow, Registrat
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::handlers::Listening;
-use super::{Doubt, ScopeRecord, Stage, is_trouble, number_in};
+use super::{Doubt, ScopeRecord, Stage, is_rejected, number_in};
 use crate::history::{History, Key, State, data};
+use crate::observer::{number, object_key};
 use crate::plan::{InformerPlan, NAMESPACES, PLACES, Transform};
-use crate::story::{number, object_key};
 use crate::verdict::{observe, report};
 
 impl Stage {
-    /// Checks everything that must hold at any moment.
+    /// Checks everything that must hold at any time.
     pub(crate) fn check(&mut self) {
         let status = self.informer.status();
         let snapshot = self.informer.indexer().snapshot();
@@ -30,7 +30,7 @@ impl Stage {
         }
     }
 
-    /// I2: versions only grow, unless a rewind was reported. Also keeps the record of what may be in doubt.
+    /// I2: versions only grow, unless a rewind was reported. Also records which scopes are in doubt.
     fn check_versions(&mut self, status: &InformerStatus, snapshot: &Snapshot<ConfigMap>) {
         for scope in &status.scopes {
             let name = scope.scope.to_string();
@@ -78,23 +78,26 @@ impl Stage {
         }
         for listening in &self.listening {
             let synced = listening
-                .story
+                .observer
                 .registration()
                 .is_some_and(Registration::has_synced);
             if synced && !status.synced {
                 report("I9", || {
-                    format!("{} is in sync before its informer", listening.story.name())
+                    format!("{} is in sync before its informer", listening.observer.name())
                 });
             }
         }
     }
 
-    /// I12: what waits for a handler is bounded. I14: a panic is reported and ends nothing.
+    /// I12: the number of events that wait for a handler is bounded.
     fn check_handlers(&self, status: &InformerStatus) {
         for handler in &status.handlers {
-            let listening = self.listening.iter().find(|one| one.story.name() == handler.name);
+            let listening = self
+                .listening
+                .iter()
+                .find(|one| one.observer.name() == handler.name);
             let Some(listening) = listening else { continue };
-            // The replayed state comes on top of the buffer, and folding keeps one entry for each object.
+            // The replayed state does not count towards the buffer, and folding keeps one entry per object.
             let bound = listening.plan.buffer.map(|buffer| buffer + 3 * PLACES);
             if listening.plan.overflow != Overflow::Grow
                 && let Some(bound) = bound
@@ -107,7 +110,7 @@ impl Stage {
         }
     }
 
-    /// I1, I3, I4, I10, I15, I16: the store shows what the server had at the store's version.
+    /// I1, I3, I4, I10, I15, I16: the store equals the server's state at the store's version.
     fn check_objects(&self, snapshot: &Snapshot<ConfigMap>) {
         let scopes: Vec<_> = snapshot
             .versions()
@@ -146,7 +149,7 @@ impl Stage {
         }
     }
 
-    /// I6: each index equals the one computed afresh.
+    /// I6: each index equals one computed from the same snapshot.
     fn check_indexes(&self, snapshot: &Snapshot<ConfigMap>) {
         for (index, panics) in &self.indexes {
             let mut fresh: BTreeMap<String, BTreeSet<ObjectKey>> = BTreeMap::new();
@@ -173,7 +176,7 @@ impl Stage {
         }
     }
 
-    /// What is still different from the server, once all faults are over; `None` if nothing is.
+    /// Returns the first difference from the server after all faults; `None` if cache and handlers agree with it.
     pub(crate) fn difference(&self, revision: u64) -> Option<String> {
         let snapshot = self.informer.indexer().snapshot();
         let view = View {
@@ -195,10 +198,10 @@ impl Stage {
         }
         self.listening
             .iter()
-            .find_map(|listening| self.unheard(listening, &snapshot))
+            .find_map(|listening| self.missing_events(listening, &snapshot))
     }
 
-    /// Objects that are marked as unusable, though nothing is wrong with them any more.
+    /// Returns an object that is marked stale although its newest state is usable.
     pub(crate) fn marked_without_reason(&self) -> Option<String> {
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let fails = matches!(self.plan.transform, Transform::Failing | Transform::Panicking);
@@ -216,18 +219,18 @@ impl Stage {
                     let digits: String = state.value.chars().filter(char::is_ascii_digit).collect();
                     digits.parse().unwrap_or_default()
                 };
-                let excused = fails && state.is_some_and(|state| is_trouble(digits(state)));
+                let excused = fails && state.is_some_and(|state| is_rejected(digits(state)));
                 (!excused).then(|| format!("{key} is marked stale: {reason}"))
             })
     }
 
-    /// What a handler has not heard, or is still busy with.
-    fn unheard(&self, listening: &Listening, snapshot: &Snapshot<ConfigMap>) -> Option<String> {
+    /// Returns what a handler has not received or not finished.
+    fn missing_events(&self, listening: &Listening, snapshot: &Snapshot<ConfigMap>) -> Option<String> {
         if listening.removed || listening.state() != HandlerState::Active {
             return None;
         }
-        let name = listening.story.name();
-        let known = listening.story.known();
+        let name = listening.observer.name();
+        let known = listening.observer.known();
         if known.len() != snapshot.len() {
             return Some(format!(
                 "{name} knows {} objects of {}",
@@ -238,12 +241,12 @@ impl Stage {
         known.iter().find_map(|(key, object)| {
             let stored = snapshot.get(&object_key(key));
             let same = stored.is_some_and(|stored| Arc::ptr_eq(&stored, object));
-            (!same).then(|| format!("{name} believes something else of {key}"))
+            (!same).then(|| format!("{name} has another state of {key}"))
         })
     }
 }
 
-/// How much of a scope is in doubt after a check.
+/// Returns the doubt about a scope after a check.
 fn doubt_after(
     record: &ScopeRecord,
     stored: u64,
@@ -260,13 +263,13 @@ fn doubt_after(
     match record.doubt {
         Doubt::Unreadable { lists: then } if lists >= then + 2 => Doubt::Healing { version: seen() },
         Doubt::Healing { version } if stored == version => Doubt::None,
-        // Past it, and never back: what the list brought is in the store.
+        // Beyond it: the list is in the store.
         Doubt::Healing { version } if stored > version && stored > record.version => Doubt::None,
         doubt => doubt,
     }
 }
 
-/// A store beside the server's history.
+/// A store and the server's history to compare it with.
 struct View<'a> {
     plan: &'a InformerPlan,
     history: &'a Mutex<History>,
@@ -276,7 +279,7 @@ struct View<'a> {
 type Found = Option<(&'static str, String)>;
 
 impl View<'_> {
-    /// The first difference between the store and what the server had at a revision, in one scope.
+    /// Returns the first difference between the store and the server's state at a revision, in one scope.
     fn compare(&self, scope: &Scope, revision: u64) -> Found {
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let mut expected: BTreeMap<&Key, &State> = history
@@ -305,7 +308,7 @@ impl View<'_> {
                         let what = format!("{key} is {held}, marked stale, not {wanted}: another object");
                         return Some(("I16", what));
                     }
-                    None => return Some(("I3", format!("{key} is {held}, marked stale, which is gone"))),
+                    None => return Some(("I3", format!("{key} is {held}, marked stale, which was deleted"))),
                 }
             }
             match wanted {
@@ -315,9 +318,9 @@ impl View<'_> {
                 }
                 Some(wanted) => return Some(("I1", format!("{key} is {held}, not {wanted}"))),
                 None if history.knows(&own, &held) => {
-                    return Some(("I3", format!("{key} is {held}, which is gone")));
+                    return Some(("I3", format!("{key} is {held}, which was deleted")));
                 }
-                None => return Some(("I4", format!("{key} is {held}, which never was"))),
+                None => return Some(("I4", format!("{key} is {held}, which never existed"))),
             }
         }
         let missing = expected
@@ -326,13 +329,13 @@ impl View<'_> {
         missing.map(|(key, state)| ("I4", format!("{key} is missing, {state}")))
     }
 
-    /// What must hold even where something could not be read: nothing is invented, and no object goes that is still there.
+    /// Checks what must hold even with unreadable objects: no object is invented, and none is deleted that still exists.
     fn compare_doubtful(&self, scope: &Scope, revision: u64, last: &Snapshot<ConfigMap>) -> Found {
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, object) in self.snapshot.iter() {
             let (own, held) = (Key::of(&object), State::of(&object));
             if scope.contains(&key.to_key()) && !history.knows(&own, &held) {
-                return Some(("I4", format!("{key} is {held}, which never was")));
+                return Some(("I4", format!("{key} is {held}, which never existed")));
             }
         }
         for (key, object) in last.iter() {
@@ -341,13 +344,13 @@ impl View<'_> {
                 continue;
             }
             let own = Key::of(&object);
-            let is_there = |state: &State| state.uid == before.uid && self.covers(&own, state);
+            let exists = |state: &State| state.uid == before.uid && self.covers(&own, state);
             let mut since = history.between(&own, before.revision, revision);
-            // It was there, it is there in every state since, and yet it is gone. One that left the selection and came back
-            // unreadable may be gone.
+            // It existed before and in every state since, and is missing. One that left the selection and returned unreadable
+            // may be missing.
             if before.revision <= revision
-                && history.at(&own, revision).is_some_and(is_there)
-                && since.all(|state| state.is_some_and(is_there))
+                && history.at(&own, revision).is_some_and(exists)
+                && since.all(|state| state.is_some_and(exists))
             {
                 return Some((
                     "I16",
@@ -371,7 +374,7 @@ fn covers(plan: &InformerPlan, namespace: &str, state: &State) -> bool {
     within && (!plan.selective || state.tier == "a")
 }
 
-/// A reader in the middle of a commit, as an index function is: what it sees must be a whole state (I5).
+/// A reader in the middle of a commit, called by an index function: it must see a complete state (I5).
 pub(super) struct Probe {
     number: usize,
     plan: InformerPlan,
@@ -380,8 +383,8 @@ pub(super) struct Probe {
     reader: Arc<Mutex<Option<Reader>>>,
 }
 
-/// The store a probe looks at, and what it saw last. Taken away in the end: an index that held its own store, or a state of it,
-/// would keep it for ever.
+/// The store that a probe reads, and its last snapshot. Removed at the end: an index that held its store, or a snapshot
+/// of it, would leak both.
 pub(super) struct Reader {
     indexer: Indexer<ConfigMap>,
     seen: Option<Snapshot<ConfigMap>>,

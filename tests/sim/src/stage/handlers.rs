@@ -1,4 +1,4 @@
-//! The handlers and streams of one informer: how each behaves, and what becomes of it.
+//! The handlers and streams of one informer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use informer_core::{
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::Stage;
+use crate::observer::Observer;
 use crate::plan::{HandlerKind, HandlerPlan};
-use crate::story::Story;
 use crate::verdict::report;
 
 /// A handler or a stream that was added.
 pub(super) struct Listening {
-    pub(super) story: Arc<Story>,
+    pub(super) observer: Arc<Observer>,
     pub(super) plan: HandlerPlan,
     stream: Option<EventStream<ConfigMap>>,
     pub(super) removed: bool,
@@ -32,25 +32,25 @@ impl Stage {
         let kind = if folds { "folding" } else { "exact" };
         let name = format!("informer {} {kind} handler {}", self.number, self.added);
         self.added += 1;
-        let story = Story::new(name.clone(), self.facts());
+        let observer = Observer::new(name.clone(), self.facts());
         let options = options(name, plan);
         let mut stream = None;
         let added = match plan.kind {
             HandlerKind::Quick | HandlerKind::Panicking(_) => {
-                let hearing = story.clone();
+                let receiving = observer.clone();
                 self.informer
                     .add_handler_with(options, move |event: Event<ConfigMap>| {
-                        let call = hearing.hear(&event);
+                        let call = receiving.receive(&event);
                         panic_in(plan.kind, call);
                     })
             }
             HandlerKind::Slow(_) | HandlerKind::Async | HandlerKind::AsyncPanicking(_) => {
-                let hearing = story.clone();
+                let receiving = observer.clone();
                 self.informer
                     .add_async_handler_with(options, move |event: Event<ConfigMap>| {
-                        let hearing = hearing.clone();
+                        let receiving = receiving.clone();
                         async move {
-                            let call = hearing.hear(&event);
+                            let call = receiving.receive(&event);
                             simulation::yield_point().await;
                             if let HandlerKind::Slow(time) = plan.kind {
                                 tokio::time::sleep(time).await;
@@ -67,16 +67,16 @@ impl Stage {
             }
         };
         match added {
-            Ok(registration) => story.registered(registration),
-            Err(error) => report("I8", || format!("{} cannot be added: {error}", story.name())),
+            Ok(registration) => observer.registered(registration),
+            Err(error) => report("I8", || format!("{} cannot be added: {error}", observer.name())),
         }
         self.listening.push(Listening {
-            story,
+            observer,
             plan,
             stream,
             removed: false,
         });
-        // Adding forgets those that were removed: handlers that come and go must not pile up.
+        // Adding a handler drops removed ones, so that short-lived handlers do not accumulate.
         let expected = self.listening.iter().filter(|one| !one.removed).count();
         let kept = self.informer.kept_handlers();
         if kept > expected {
@@ -84,7 +84,7 @@ impl Stage {
         }
     }
 
-    /// Removes a handler: it takes effect at the call, and when it has been awaited the handler has returned for good.
+    /// Removes a handler. The removal takes effect at the call; once awaited, the handler does not run any more.
     pub(crate) async fn remove_handler(&mut self, which: usize) {
         let mut active: Vec<&mut Listening> = self.listening.iter_mut().filter(|one| !one.removed).collect();
         if active.is_empty() {
@@ -93,20 +93,19 @@ impl Stage {
         let at = which % active.len();
         let listening = &mut active[at];
         listening.removed = true;
-        listening.story.ends();
+        listening.observer.end();
         listening.stream = None;
-        if let Some(registration) = listening.story.registration() {
+        if let Some(registration) = listening.observer.registration() {
             let gone = tokio::time::timeout(Duration::from_secs(60), registration.remove()).await;
             if gone.is_err() {
-                report("I14", || format!("{} does not return", listening.story.name()));
+                report("I14", || format!("{} does not return", listening.observer.name()));
             }
         }
     }
 }
 
 impl Stage {
-    /// Creates streams and drops them, every other one with an event in hand: none is kept, and a wait for one
-    /// that was not read ends.
+    /// Creates streams and drops them, every other one with a pending event: none is kept, and waits for their sync end.
     pub(crate) async fn short_streams(&mut self, count: usize) {
         if self.is_stopped() {
             return;
@@ -144,30 +143,34 @@ impl Stage {
 
 impl Listening {
     pub(super) fn state(&self) -> HandlerState {
-        let registration = self.story.registration().map(Registration::status);
+        let registration = self.observer.registration().map(Registration::status);
         registration.map_or(HandlerState::Ended(HandlerEnded::Removed), |status| status.state)
     }
 
-    /// Reads up to so many events, if this is a stream and they are there.
+    /// Reads up to this many available events, if this is a stream.
     pub(super) async fn read(&mut self, events: usize) {
         let Some(stream) = &mut self.stream else { return };
         for _ in 0..events {
             let next = futures::future::poll_immediate(stream.next()).await;
             let Some(Some(event)) = next else { return };
-            self.story.hear(&event);
+            self.observer.receive(&event);
             simulation::yield_point().await;
         }
     }
 
-    /// Its informer has shut down.
+    /// Checks the handler after the shutdown of its informer.
     pub(super) fn check_stopped(&self) {
-        self.story.ends();
+        self.observer.end();
         if self.state() == HandlerState::Active {
-            report("I9", || format!("{} is active after the end", self.story.name()));
+            report("I9", || {
+                format!("{} is active after the shutdown", self.observer.name())
+            });
         }
-        let synced = self.story.registration().map(Registration::synced);
+        let synced = self.observer.registration().map(Registration::synced);
         if synced.is_some_and(|synced| synced.now_or_never().is_none()) {
-            report("I9", || format!("a wait for {} does not end", self.story.name()));
+            report("I9", || {
+                format!("a wait for {} does not end", self.observer.name())
+            });
         }
     }
 }

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::World;
 use super::scenarios::Seen;
 use crate::history::State as ObjectState;
+use crate::observer::object_key;
 use crate::plan::{InvalidVersion, NAMESPACES};
-use crate::story::object_key;
 use crate::wire;
 
 /// How long lists never end, or carry no usable version.

@@ -1,4 +1,4 @@
-//! Faults that last for minutes or hours, and how an informer must behave meanwhile.
+//! Scenarios: faults that last for minutes or hours, and checks of the informers meanwhile.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{BOUND, World};
 use crate::plan::{Scenario, Write, WriteKind};
 use crate::wire::Contact;
 
-/// How many watches are cut in one scenario.
+/// The number of watches that are cut in one scenario.
 const CUTS: u32 = 12;
 
 /// The longest wait of the default backoff with its jitter, and a watch that follows it.
@@ -19,19 +19,19 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(150);
 /// jitter and a margin.
 const GAP: Duration = Duration::from_millis(300);
 
-/// How long watches are black-holed, and how often one looks.
+/// How long watches are black-holed, and how often the informers are checked.
 const BLACK_HOLE: Duration = Duration::from_secs(3 * 3_600);
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const CHECK_EVERY: Duration = Duration::from_secs(60);
 
-/// Within which time an initial stream without its end is replaced by a list: the backoffs before and after
-/// it, and the time without a new object.
+/// An initial stream without its end must be replaced by a list within this time: the backoffs before and
+/// after it, and the time without a new object.
 const BUSY_BOUND: Duration = Duration::from_secs(360);
 
-/// Within which time lists succeed whose answers are late: the deadline doubles up to the delay, and a list
-/// may have as many pages as there are objects.
+/// Lists whose answers are late must succeed within this time: the deadline doubles up to the delay, and a list
+/// may have one page per object.
 const LATE_BOUND: Duration = Duration::from_secs(3_600);
 
-/// What one scope of one informer reported and requested, at one time.
+/// The status and request counts of one scope of one informer, at one time.
 pub(super) type Seen = (usize, ScopeStatus, Contact);
 
 impl World<'_> {
@@ -100,9 +100,9 @@ impl World<'_> {
             .collect()
     }
 
-    /// Changes an object in each namespace, so that each scope gets an event it can use.
+    /// Changes an object in each namespace, so that each scope receives an event that it accepts.
     pub(super) fn touch(&self) {
-        // Neither of tier `b` nor trouble for a transform.
+        // Of tier `a`, and accepted by every transform.
         const VALUES: [u32; 8] = [1, 2, 4, 5, 8, 10, 11, 13];
         let turn = self.touched.replace(self.touched.get() + 1);
         for place in 0..3 {
@@ -126,7 +126,7 @@ impl World<'_> {
     }
 
     async fn cut_every(&mut self, age: Duration) {
-        // Faults before this may have left a long backoff, which a watch that brings data resets.
+        // Earlier faults may have left a long backoff, which a watch that delivers data resets.
         self.advance(LONGEST_BACKOFF).await;
         self.touch();
         self.advance(Duration::from_secs(2)).await;
@@ -164,8 +164,8 @@ impl World<'_> {
         let mut looks = 0;
         let mut waited = Duration::ZERO;
         while waited < BLACK_HOLE && self.verdict.first().is_none() {
-            self.advance(LOOK_EVERY).await;
-            waited += LOOK_EVERY;
+            self.advance(CHECK_EVERY).await;
+            waited += CHECK_EVERY;
             looks += 1;
             for (count, (_, scope, _)) in live.iter_mut().zip(self.seen()) {
                 *count += u32::from(matches!(scope.state, State::Live));
@@ -182,7 +182,7 @@ impl World<'_> {
             if errors < 10 || lists < 2 || live * 2 > looks || requests > 200 {
                 self.report(format!(
                     "informer {number} in {}, with silent watches for {waited:?}: {errors} errors, \
-                     {lists} lists, {requests} requests, live in {live} of {looks} looks",
+                     {lists} lists, {requests} requests, live in {live} of {looks} checks",
                     after.scope
                 ));
             }
@@ -250,7 +250,7 @@ impl World<'_> {
                 self.verdict.report(
                     "I4",
                     format!(
-                        "informer {number} in {} was sent objects of another namespace and counts none",
+                        "informer {number} in {} received objects of another namespace and counted none",
                         after.scope
                     ),
                 );

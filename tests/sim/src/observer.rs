@@ -1,4 +1,4 @@
-//! What one handler hears, checked event by event: I1, I7, I8, I9, I10 and I15 as a handler sees them.
+//! Checks the events of one handler, one by one: I1, I7, I8, I9, I10 and I15.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::history::{History, Key, State, data};
 use crate::verdict::{observe, report};
 
-/// An informer that handlers and requests can look at while it runs. Emptied when it stops: it would keep itself alive.
+/// The informer, for its handlers and requests while it runs. Emptied when it stops, because it would keep itself alive.
 pub(crate) type Slot = Arc<Mutex<Option<SharedInformer<ConfigMap>>>>;
 
-/// What all handlers of an informer check against.
+/// The facts that all handlers of an informer are checked against.
 #[derive(Clone)]
 pub(crate) struct Facts {
     pub(crate) history: Arc<Mutex<History>>,
@@ -26,29 +26,29 @@ pub(crate) struct Facts {
     pub(crate) selective: bool,
 }
 
-/// What a handler has been told, and whether it was true.
-pub(crate) struct Story {
+/// Checks the events of one handler against the history, the store and the events before.
+pub(crate) struct Observer {
     name: String,
     facts: Facts,
     registration: OnceLock<Registration>,
-    told: Mutex<Told>,
+    received: Mutex<Received>,
 }
 
 #[derive(Default)]
-struct Told {
+struct Received {
     known: BTreeMap<Key, Arc<ConfigMap>>,
     calls: u64,
-    /// Set when the handler was removed, or its informer has shut down.
-    over: bool,
+    /// Set when the handler was removed, or its informer was shut down.
+    ended: bool,
 }
 
-impl Story {
+impl Observer {
     pub(crate) fn new(name: String, facts: Facts) -> Arc<Self> {
         Arc::new(Self {
             name,
             facts,
             registration: OnceLock::new(),
-            told: Mutex::default(),
+            received: Mutex::default(),
         })
     }
 
@@ -64,64 +64,64 @@ impl Story {
         &self.name
     }
 
-    /// From now on the handler must hear nothing.
-    pub(crate) fn ends(&self) {
-        self.told().over = true;
+    /// From now on the handler must receive nothing.
+    pub(crate) fn end(&self) {
+        self.received().ended = true;
     }
 
     pub(crate) fn known(&self) -> BTreeMap<Key, Arc<ConfigMap>> {
-        self.told().known.clone()
+        self.received().known.clone()
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn received(&self) -> MutexGuard<'_, Received> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks one event against all before, and the store. Gives the number of the call.
-    pub(crate) fn hear(&self, event: &Event<ConfigMap>) -> u64 {
-        let mut told = self.told();
-        told.calls += 1;
+    /// Checks one event, and returns the number of the call.
+    pub(crate) fn receive(&self, event: &Event<ConfigMap>) -> u64 {
+        let mut received = self.received();
+        received.calls += 1;
         observe(&format!("{} {event:?}", self.name));
-        if told.over {
-            self.wrong("I7", event, "told after the end");
+        if received.ended {
+            self.wrong("I7", event, "delivered after the removal or shutdown");
         }
         let object = event.object();
         let key = Key::of(object);
         let state = State::of(object);
         match event {
             Event::Added { object, origin, .. } => {
-                if told.known.insert(key.clone(), object.clone()).is_some() {
-                    self.wrong("I7", event, "added, which the handler knew already");
+                if received.known.insert(key.clone(), object.clone()).is_some() {
+                    self.wrong("I7", event, "an addition of an object that the handler has");
                 }
                 if *origin == Origin::Initial && self.registration().is_some_and(Registration::has_synced) {
                     self.wrong(
                         "I9",
                         event,
-                        "part of the initial state, told to a handler in sync",
+                        "part of the initial state, delivered to a synced handler",
                     );
                 }
                 self.check_state(event, &key, &state);
             }
             Event::Updated { old, new, cause, .. } => {
-                match told.known.insert(key.clone(), new.clone()) {
-                    None => self.wrong("I8", event, "updated, never added"),
+                match received.known.insert(key.clone(), new.clone()) {
+                    None => self.wrong("I8", event, "an update of an object that was never added"),
                     Some(before) if !Arc::ptr_eq(&before, old) => {
-                        self.wrong("I7", event, "its old side is not what was heard last");
+                        self.wrong("I7", event, "its old object is not the last one delivered");
                     }
                     Some(_) => {}
                 }
                 self.check_update(event, &State::of(old), &state, *cause, Arc::ptr_eq(old, new));
                 self.check_state(event, &key, &state);
             }
-            Event::Deleted(deleted) => match (told.known.remove(&key), deleted) {
-                (None, _) => self.wrong("I8", event, "deleted, never added"),
+            Event::Deleted(deleted) => match (received.known.remove(&key), deleted) {
+                (None, _) => self.wrong("I8", event, "a deletion of an object that was never added"),
                 (Some(before), Deleted::Missed { last_known, .. })
                     if self.is_exact() && !Arc::ptr_eq(&before, last_known) =>
                 {
-                    self.wrong("I7", event, "its last known state is not what was heard last");
+                    self.wrong("I7", event, "its last known state is not the last one delivered");
                 }
                 (Some(before), _) if State::of(&before).uid != state.uid => {
-                    self.wrong("I10", event, "the object deleted is not the one known");
+                    self.wrong("I10", event, "the UID is not that of the last object delivered");
                 }
                 (Some(_), _) => {}
             },
@@ -130,10 +130,10 @@ impl Story {
             self.wrong("I15", event, "not transformed once");
         }
         self.check_store(event, &state);
-        told.calls
+        received.calls
     }
 
-    /// Whether every event is told as it happened.
+    /// Whether every event is delivered, without folding.
     fn is_exact(&self) -> bool {
         !self.name.contains("folding")
     }
@@ -151,7 +151,7 @@ impl Story {
             self.wrong("I4", event, "a state the server never had");
         }
         if self.facts.selective && state.tier != "a" {
-            self.wrong("I4", event, "an object the selector does not choose");
+            self.wrong("I4", event, "an object that the selector does not match");
         }
     }
 
@@ -167,7 +167,7 @@ impl Story {
             self.wrong(
                 "I10",
                 event,
-                "another object under the same name, told as an update",
+                "another object of the same name, delivered as an update",
             );
         }
         match cause {
@@ -179,7 +179,7 @@ impl Story {
         }
     }
 
-    /// The store is never behind the event in hand.
+    /// I7: the store is never behind the event.
     fn check_store(&self, event: &Event<ConfigMap>, state: &State) {
         let Some(key) = event.key() else { return };
         let snapshot = self.facts.indexer.snapshot();
@@ -192,7 +192,7 @@ impl Story {
         let older = snapshot
             .get(&key)
             .is_some_and(|stored| State::of(&stored).revision < state.revision);
-        // After a rewind a slow handler may hear of the history that was undone.
+        // After a rewind a slow handler may receive events of the history that was undone.
         if (reached < state.revision || older) && !self.was_rewound() {
             self.wrong(
                 "I7",
@@ -203,16 +203,16 @@ impl Story {
     }
 
     fn wrong(&self, guarantee: &'static str, event: &Event<ConfigMap>, why: &str) {
-        report(guarantee, || format!("{} heard {event:?}: {why}", self.name));
+        report(guarantee, || format!("{} received {event:?}: {why}", self.name));
     }
 }
 
-/// A version as a number; zero for none.
+/// Returns a version as a number; zero for none.
 pub(crate) fn number(version: Option<String>) -> u64 {
     version.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// A key as informer-core writes it.
+/// Converts a key.
 pub(crate) fn object_key(key: &Key) -> ObjectKey {
     ObjectKey::namespaced(key.namespace.as_str(), key.name.as_str())
 }
