@@ -1,4 +1,4 @@
-//! The texts hostile answers are made of.
+//! Bodies of answers: objects, lists, watch frames and statuses.
 
 use std::io::Write as _;
 use std::iter;
@@ -64,7 +64,7 @@ pub(crate) fn list_at<S: AsRef<str>>(version: &str, more: &str, items: &[S]) -> 
 
 /// A list of the good objects and one more.
 pub(crate) fn good_and(item: &str) -> String {
-    let good = GOOD_LIST.strip_suffix("]}").expect("it ends so");
+    let good = GOOD_LIST.strip_suffix("]}").expect("a list ends with `]}`");
     format!("{good},{item}]}}")
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn refusal(code: u16, reason: &str, message: &str) -> Answer {
     json(status(code, reason, message)).code(code)
 }
 
-/// A good watch of a quiet server: a bookmark each minute, until its time is over.
+/// A good watch without changes: a bookmark each minute, until its timeout.
 pub(crate) fn living_watch(call: &Call) -> Answer {
     let version = call.parameter("resourceVersion").to_owned();
     let minutes = call.timeout().as_secs() / 60;
@@ -112,7 +112,7 @@ pub(crate) fn frames_then_silence<S: Into<String>>(frames: impl IntoIterator<Ite
     body(frames.into_iter().chain([Step::Silence]))
 }
 
-/// A watch that sends these frames, is then quiet, and ends in time.
+/// A watch that sends these frames, then nothing, and ends at its timeout.
 pub(crate) fn frames_then_good<S: Into<String>>(call: &Call, frames: impl IntoIterator<Item = S>) -> Answer {
     let frames: Vec<Step> = frames.into_iter().map(Step::text).collect();
     body(frames.into_iter().chain([Step::Wait(call.timeout())]))
@@ -127,13 +127,13 @@ pub(crate) fn good_initial() -> Vec<String> {
     ]
 }
 
-/// The same piece many times.
+/// The same chunk many times.
 pub(crate) fn repeated(piece: impl Into<Vec<u8>>, times: usize) -> impl Iterator<Item = Step> + Send {
     let piece = Bytes::from(piece.into());
     iter::repeat_with(move || Step::Data(piece.clone())).take(times)
 }
 
-/// A piece after each wait, for ever.
+/// A chunk after each wait, without end.
 pub(crate) fn every(seconds: u64, piece: impl Into<String>) -> impl Iterator<Item = Step> + Send {
     let piece = Bytes::from(piece.into());
     iter::repeat_with(move || [Step::wait(seconds), Step::Data(piece.clone())]).flatten()
@@ -145,12 +145,12 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("writing to a Vec cannot fail")
 }
 
-/// A body that is compressed, in pieces of 1 KiB.
+/// A gzip body, in chunks of 1 KiB.
 pub(crate) fn gzipped(bytes: &[u8]) -> Answer {
     packed(&gzip(bytes))
 }
 
-/// A body that is said to be compressed, in pieces of 1 KiB.
+/// A body with the header of gzip, in chunks of 1 KiB.
 pub(crate) fn packed(bytes: &[u8]) -> Answer {
     let pieces: Vec<Step> = bytes
         .chunks(1024)

@@ -1,9 +1,8 @@
-//! Informers against hostile and broken servers: a table of behaviours, and what an informer must make of
-//! each.
+//! Informers against hostile and broken servers: a table of server behaviours with the expected result of each.
 //!
-//! A row is a server that misbehaves, and what is expected of an informer while it does: its state, its last
-//! error, what its cache holds, how many requests it sends, how much it logs, how much memory it takes, and
-//! that other tasks run meanwhile. Then the server becomes healthy, and the informer must become equal to it.
+//! A row has a server that misbehaves, and the expected behaviour of an informer meanwhile: its state, last
+//! error, cached objects, number of requests, log lines and memory, and that other tasks keep running. Then
+//! the server becomes healthy, and the cache must become equal to it.
 //! A panic or an informer that never recovers fails its row.
 //!
 //! To add a row, find its file in `rows/` and add one element to the table there:
@@ -15,13 +14,13 @@
 //!     .objects(0),
 //! ```
 //!
-//! - The server is a function from a request to an answer: `lists`, `watches`, `initial` and `always` say
-//!   which requests it answers; the others get good answers. `script.rs` has the answers, `bodies.rs` the
+//! - The server is a function from a request to an answer: `lists`, `watches`, `initial` and `always` select
+//!   the requests it answers; the others get good answers. `script.rs` has the answers, `bodies.rs` the
 //!   texts.
 //! - Expectations that a row does not state have defaults, in `row.rs`: every row has bounds for requests,
 //!   warnings and memory. State a larger bound only with the reason.
-//! - Rows run on the paused clock: an hour costs as much as its requests. A body that never ends must wait
-//!   between its pieces. Rows about bytes of HTTP itself are in `rows/sockets.rs`, on sockets and in real time,
+//! - Rows run on the paused clock: an hour takes no longer than its requests. A body that never ends must wait
+//!   between its chunks. Rows about bytes of HTTP itself are in `rows/sockets.rs`, on sockets and in real time,
 //!   and need to be quick.
 //! - `HOSTILE=<part of a name> cargo test -p informer-hostile` runs the rows with this in their names, and
 //!   prints what was measured.
@@ -46,7 +45,7 @@ macro_rules! tables {
             }
         )+
 
-        /// The audit that this suite keeps had about 140 behaviours.
+        /// The audit that this suite is based on had about 140 behaviours.
         #[test]
         fn names_are_unique_and_rows_many() {
             let _turn = run::turn();

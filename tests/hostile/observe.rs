@@ -1,4 +1,4 @@
-//! What is measured while a row runs: log lines, memory, and whether other tasks get their turn.
+//! Measurements of a row: log lines, memory, and whether other tasks run.
 
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -13,12 +13,12 @@ use tracing::{Event, Level, Metadata, Subscriber};
 /// The longest line that may be logged, in bytes.
 const LONGEST_LINE: usize = 4096;
 
-/// What was logged since the last [`Log::begin`].
+/// The log lines since the last [`Log::begin`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     /// Lines of WARN and above.
     pub(crate) warnings: u64,
-    /// The first lines that no log may have, escaped and cut, and why.
+    /// The first lines that must not be logged, escaped and truncated, with the reason.
     pub(crate) unfit: Vec<String>,
     /// The last warning.
     pub(crate) last: String,
@@ -61,7 +61,7 @@ impl Log {
     }
 }
 
-/// Why a text must not reach a log, a terminal or an error message as it is.
+/// Returns why a text must not appear in a log, on a terminal or in an error message.
 pub(crate) fn unfit(text: &str) -> Option<&'static str> {
     let is_unfit = |c: char| {
         c.is_control()
@@ -152,8 +152,8 @@ impl Drop for Memory {
     }
 }
 
-/// A task beside the informer on the same thread: each piece of a hostile body wakes it, and it counts how
-/// many pieces the informer took without letting it run.
+/// A task on the same thread as the informer. Each chunk of a hostile body wakes it, and it counts the chunks
+/// that the informer read before it ran.
 #[derive(Default)]
 pub(crate) struct Bystander {
     woken: Notify,
@@ -177,7 +177,7 @@ impl Bystander {
         }
     }
 
-    /// The most pieces that were taken in a row while the task waited for its turn.
+    /// The most chunks that were read in a row while the task waited.
     pub(crate) fn longest(&self) -> u64 {
         self.longest.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A row of the table: a server, and what is expected of an informer that is given it.
+//! A row of the table: a server, and the expected behaviour of an informer.
 
 use std::time::Duration;
 
@@ -39,21 +39,21 @@ impl StateName {
     }
 }
 
-/// Whether the informer has a transform: it then takes objects in batches, on other threads.
+/// Whether the informer has a transform, which runs in batches on other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transforms {
     None,
     All,
 }
 
-/// Says what is wrong with a status.
+/// Checks a status; the error says what is wrong.
 pub(crate) type Check = Box<dyn Fn(&InformerStatus) -> Result<(), String> + Send + Sync>;
 
 /// Sets options of the informer.
 pub(crate) type Configure =
     Box<dyn FnOnce(SharedInformerBuilder<ConfigMap>) -> SharedInformerBuilder<ConfigMap> + Send>;
 
-/// One behaviour, and what is expected.
+/// One server behaviour, and the expected behaviour of an informer.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) script: Script,
@@ -64,9 +64,9 @@ pub(crate) struct Row {
     pub(crate) transform: Transforms,
     /// How long the server misbehaves.
     pub(crate) lasting: Duration,
-    /// The states allowed at the end of that; empty if any is.
+    /// The states allowed at the end; empty if any is.
     pub(crate) states: Vec<StateName>,
-    /// What the last error says.
+    /// A part of the expected last error.
     pub(crate) error: Option<&'static str>,
     pub(crate) synced: Option<bool>,
     pub(crate) objects: Option<usize>,
@@ -77,13 +77,13 @@ pub(crate) struct Row {
     pub(crate) warnings: u64,
     /// The most memory, in bytes.
     pub(crate) memory: usize,
-    /// The most pieces of a body that are read before another task gets its turn.
+    /// The most chunks of a body that are read before another task runs.
     pub(crate) pieces: u64,
     /// How long after the server became healthy the cache must be equal to it.
     pub(crate) recovery: Duration,
 }
 
-/// A server whose every answer is this.
+/// A server with this answer to every request.
 pub(crate) fn always(
     name: impl Into<String>,
     script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
@@ -109,7 +109,7 @@ pub(crate) fn always(
     }
 }
 
-/// A server whose lists are this; its watches are good.
+/// A server with this answer to lists; its watches are good.
 pub(crate) fn lists(
     name: impl Into<String>,
     script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
@@ -120,7 +120,7 @@ pub(crate) fn lists(
     })
 }
 
-/// A server whose watches are this; its lists are good.
+/// A server with this answer to watches; its lists are good.
 pub(crate) fn watches(
     name: impl Into<String>,
     script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
@@ -131,21 +131,21 @@ pub(crate) fn watches(
     })
 }
 
-/// A server whose every answer is this, for an informer that lists.
+/// A server with this answer to every request, for an informer that lists.
 pub(crate) fn by_list(
     name: impl Into<String>,
     script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
 ) -> Row {
     Row {
         initial: InitialState::List,
-        // A server that is good for a while changes the state with each attempt, and every change of state
-        // may be logged.
+        // With a server that is good for a while, the state changes with each attempt, and each change may be
+        // logged.
         warnings: 150,
         ..always(name, script)
     }
 }
 
-/// A server whose initial streams are this; its lists and other watches are good.
+/// A server with this answer to watches with initial events; its lists and other watches are good.
 pub(crate) fn initial(
     name: impl Into<String>,
     script: impl Fn(&Call) -> Answer + Send + Sync + 'static,
@@ -178,7 +178,7 @@ impl Row {
         self.state(BackingOff).synced(false).objects(0)
     }
 
-    /// Synced and live, with so many objects.
+    /// Synced and live, with this many objects.
     pub(crate) fn lives(self, objects: usize) -> Self {
         self.state(Live).synced(true).objects(objects)
     }
@@ -252,7 +252,7 @@ impl Row {
         self
     }
 
-    /// A bound for this row's time, from one for an hour. The first minutes have more, so there is a floor.
+    /// Scales a bound per hour to this row's time, with a minimum because most requests are in the first minutes.
     pub(crate) fn within_its_time(&self, in_an_hour: u64) -> u64 {
         (in_an_hour * self.lasting.as_secs() / HOUR.as_secs()).max(in_an_hour.min(30))
     }

@@ -1,4 +1,4 @@
-//! The table, by what is wrong with the server.
+//! The tables, by kind of server fault.
 
 pub(crate) mod alternating;
 pub(crate) mod connections;

@@ -1,4 +1,4 @@
-//! Plays rows, one after the other, each on a thread and a runtime with the paused clock.
+//! Runs rows one after the other, each on its own thread and a runtime with the paused clock.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard};
@@ -12,43 +12,43 @@ use crate::observe::{Log, Memory, unfit};
 use crate::row::{Row, StateName, Transforms};
 use crate::script::{Answer, Stage};
 
-/// Longer than any row takes in real time, on a machine with much else to do. Reached only by one that hangs.
+/// Longer than any row takes in real time on a busy machine. Reached only by a row that hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(300);
 
-/// Rows share the allocator's and the log's counters, so one table is built and played at a time.
+/// Rows share the allocator's and the log's counters, so one table is built and run at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 pub(crate) fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Plays the rows of a table and fails with all that is wrong.
+/// Runs the rows of a table, and fails with all their errors.
 pub(crate) fn table(title: &str, rows: fn() -> Vec<Row>) {
     let _turn = turn();
-    let mut complaints = Vec::new();
-    for row in rows().into_iter().filter(|row| is_chosen(&row.name)) {
+    let mut errors = Vec::new();
+    for row in rows().into_iter().filter(|row| is_selected(&row.name)) {
         let name = row.name.clone();
         let wrong = on_a_thread(&name, move || play(row));
-        complaints.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
+        errors.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
     }
-    assert!(complaints.is_empty(), "{title}:\n{}", complaints.join("\n"));
+    assert!(errors.is_empty(), "{title}:\n{}", errors.join("\n"));
 }
 
-/// Whether `HOSTILE` chooses this row.
-pub(crate) fn is_chosen(name: &str) -> bool {
+/// Whether `HOSTILE` selects this row.
+pub(crate) fn is_selected(name: &str) -> bool {
     std::env::var("HOSTILE").is_ok_and(|part| name.contains(&part)) || std::env::var("HOSTILE").is_err()
 }
 
-/// Runs one row on its thread. A panic is a complaint; a hang ends the whole program, because its thread
+/// Runs one row on its thread. A panic is an error of the row; a hang ends the process, because a thread
 /// cannot be ended.
 pub(crate) fn on_a_thread(name: &str, play: impl FnOnce() -> Vec<String> + Send + 'static) -> Vec<String> {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || {
-        let complaints = play();
-        let _ = sender.send(complaints);
+        let errors = play();
+        let _ = sender.send(errors);
     });
     match receiver.recv_timeout(HANGS_AFTER) {
-        Ok(complaints) => complaints,
+        Ok(errors) => errors,
         Err(RecvTimeoutError::Disconnected) => {
             let panic = thread.join().expect_err("it ended without a result");
             let text = panic
@@ -76,9 +76,9 @@ fn play(row: Row) -> Vec<String> {
         .start_paused(true)
         .build()
         .expect("a runtime can be made");
-    let complaints = runtime.block_on(run(row));
+    let errors = runtime.block_on(run(row));
     runtime.shutdown_timeout(Duration::from_secs(1));
-    complaints
+    errors
 }
 
 /// The healthy server: three objects, and no history that an informer could resume from.
@@ -120,22 +120,22 @@ async fn run(mut row: Row) -> Vec<String> {
     informer.start().expect("it starts");
     tokio::time::sleep(row.lasting).await;
 
-    let mut complaints = judge(&row, &stage, &informer.status());
+    let mut errors = judge(&row, &stage, &informer.status());
     stage.heal();
-    complaints.extend(recover(&row, &stage, &informer).await);
+    errors.extend(recover(&row, &stage, &informer).await);
     if memory.peak() > row.memory {
-        complaints.push(format!("took {} KiB of memory", memory.peak() / 1024));
+        errors.push(format!("took {} KiB of memory", memory.peak() / 1024));
     }
     if informer.shutdown_timeout(Duration::from_secs(60)).await.is_err() {
-        complaints.push("did not shut down".to_owned());
+        errors.push("did not shut down".to_owned());
     }
     bystander.abort();
     report(&row, &stage, &memory, started.elapsed());
-    complaints
+    errors
 }
 
-/// Prints what was measured, if rows were chosen by name.
-#[expect(clippy::print_stderr, reason = "asked for")]
+/// Prints the measurements, if rows were selected by name.
+#[expect(clippy::print_stderr, reason = "selected by HOSTILE")]
 fn report(row: &Row, stage: &Stage, memory: &Memory, took: Duration) {
     if std::env::var("HOSTILE").is_ok() {
         let log = Log::read();
@@ -147,9 +147,9 @@ fn report(row: &Row, stage: &Stage, memory: &Memory, took: Duration) {
     }
 }
 
-/// Holds what the informer is like at the end of the hostile time against the row.
+/// Compares the informer with the row at the end of the hostile time.
 fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     let scope = &status.scopes[0];
     let error = scope
         .last_error
@@ -158,7 +158,7 @@ fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
         .unwrap_or_default();
     let shown = brief(&status.state.to_string());
     if !row.states.is_empty() && !row.states.contains(&StateName::of(&status.state)) {
-        complaints.push(format!(
+        errors.push(format!(
             "its state is {shown:?}, not {:?}; last error {:?}",
             row.states,
             brief(&error)
@@ -167,46 +167,46 @@ fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
     if let Some(part) = row.error
         && !error.contains(part)
     {
-        complaints.push(format!(
-            "its last error {:?} does not say {part:?}",
+        errors.push(format!(
+            "its last error {:?} does not contain {part:?}",
             brief(&error)
         ));
     }
     if row.synced.is_some_and(|synced| synced != status.synced) {
-        complaints.push(format!("synced is {}; its state is {shown:?}", status.synced));
+        errors.push(format!("synced is {}; its state is {shown:?}", status.synced));
     }
     if row.objects.is_some_and(|objects| objects != status.objects) {
-        complaints.push(format!(
+        errors.push(format!(
             "{} objects are cached, not {:?}",
             status.objects, row.objects
         ));
     }
     if let Some(check) = &row.check {
-        complaints.extend(check(status).err());
+        errors.extend(check(status).err());
     }
     let (requests, most) = (stage.requests(), row.within_its_time(row.requests));
     if requests > most {
-        complaints.push(format!(
+        errors.push(format!(
             "sent {requests} requests in {:?}, more than {most}",
             row.lasting
         ));
     }
     let (log, most) = (Log::read(), row.within_its_time(row.warnings));
     if log.warnings > most {
-        complaints.push(format!(
+        errors.push(format!(
             "logged {} warnings, more than {most}: {:.80}",
             log.warnings, log.last
         ));
     }
-    complaints.extend(
+    errors.extend(
         log.unfit
             .iter()
-            .map(|line| format!("logged what no log should have, {line}")),
+            .map(|line| format!("logged an unsafe line: {line}")),
     );
     let undecodable = scope.last_undecodable.as_ref().map(ToString::to_string);
     for text in [status.state.to_string(), error].into_iter().chain(undecodable) {
         if let Some(why) = unfit(&text) {
-            complaints.push(format!(
+            errors.push(format!(
                 "its status shows text that has {why}: {:?}",
                 brief(&text)
             ));
@@ -214,9 +214,9 @@ fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
     }
     let pieces = stage.bystander.longest();
     if pieces > row.pieces {
-        complaints.push(format!("other tasks waited for {pieces} pieces of a body"));
+        errors.push(format!("other tasks waited for {pieces} pieces of a body"));
     }
-    complaints
+    errors
 }
 
 fn brief(text: &str) -> String {

@@ -20,10 +20,10 @@ use tower::ServiceExt as _;
 
 use crate::observe::Bystander;
 
-/// More requests than any row may need in its time. A loop without a pause ends here, and fails its row.
+/// More requests than any row needs. A loop without a pause ends here, and fails its row.
 const FUSE: u64 = 6_000;
 
-/// The longest request line that usual servers and proxies accept.
+/// The longest request line that common servers and proxies accept.
 const LONGEST_URI: usize = 8 * 1024;
 
 /// What a request is.
@@ -31,7 +31,7 @@ const LONGEST_URI: usize = 8 * 1024;
 pub(crate) enum Verb {
     List,
     Watch,
-    /// A watch that asks for the initial state.
+    /// A watch with initial events.
     WatchList,
 }
 
@@ -79,15 +79,15 @@ pub(crate) enum Answer {
         headers: Vec<(&'static str, Vec<u8>)>,
         body: Steps,
     },
-    /// Nobody listens.
+    /// The connection is refused.
     Refused,
     /// The connection breaks before an answer.
     Reset,
-    /// Nothing ever comes back.
+    /// The request is never answered.
     Never,
     /// The answer comes later.
     Late(Duration, Box<Answer>),
-    /// What the healthy server answers.
+    /// The answer of the healthy server.
     Healthy,
 }
 
@@ -99,7 +99,7 @@ pub(crate) type Steps = Box<dyn Iterator<Item = Step> + Send>;
 pub(crate) enum Step {
     Data(Bytes),
     Wait(Duration),
-    /// Nothing more ever comes, and the connection stays open.
+    /// Nothing more is sent, and the connection stays open.
     Silence,
     /// The connection breaks.
     Reset,
@@ -134,7 +134,7 @@ pub(crate) fn json(text: impl Into<Vec<u8>>) -> Answer {
 }
 
 impl Answer {
-    /// The same with another code.
+    /// Sets the status code.
     pub(crate) fn code(mut self, new: u16) -> Self {
         if let Self::Respond { code, .. } = &mut self {
             *code = new;
@@ -142,7 +142,7 @@ impl Answer {
         self
     }
 
-    /// The same with a header more, in place of one of its name.
+    /// Sets a header.
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<Vec<u8>>) -> Self {
         if let Self::Respond { headers, .. } = &mut self {
             headers.retain(|(other, _)| *other != name);
@@ -154,10 +154,10 @@ impl Answer {
 
 type AnyBody = UnsyncBoxBody<Bytes, tower::BoxError>;
 
-/// Decides what is answered.
+/// A function from requests to answers.
 pub(crate) type Script = Box<dyn Fn(&Call) -> Answer + Send + Sync>;
 
-/// The two faces of the server, and a count of what it was asked.
+/// The hostile server, the healthy server that replaces it, and counts of their requests.
 pub(crate) struct Stage {
     script: Script,
     pub(crate) healthy: ApiServer,
@@ -179,7 +179,7 @@ impl Stage {
         })
     }
 
-    /// From now on every answer is good. Bodies that send something break off; silent ones stay silent.
+    /// Answers with the healthy server from now on. Bodies that send data break off; silent ones stay silent.
     pub(crate) fn heal(&self) {
         self.is_healthy.store(true, Ordering::Relaxed);
     }
@@ -232,7 +232,7 @@ impl Stage {
         }
     }
 
-    /// A real server in front of etcd does not read request lines of any length.
+    /// Refuses long request lines, as real servers do.
     async fn healthy_answer(&self, request: Request<Body>) -> Result<Response<AnyBody>, tower::BoxError> {
         if request.uri().to_string().len() > LONGEST_URI {
             let empty = Body::empty().map_err(Into::into).boxed_unsync();
@@ -243,7 +243,7 @@ impl Stage {
     }
 }
 
-/// A body that does what its steps say.
+/// A body that follows its steps.
 pub(crate) struct HostileBody {
     steps: Steps,
     wait: Option<Pin<Box<Sleep>>>,

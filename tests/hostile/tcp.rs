@@ -1,4 +1,4 @@
-//! Plays rows about the bytes of HTTP: on sockets, in real time, all at once.
+//! Runs rows about the bytes of HTTP: on sockets, in real time, all at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::observe::{Log, Memory, unfit};
-use crate::run::{healthy_server, is_chosen, on_a_thread, turn};
+use crate::run::{healthy_server, is_selected, on_a_thread, turn};
 
-/// Longer than any wait here, on a machine with much else to do. Reached only by one that hangs.
+/// Longer than any wait on a busy machine. Reached only by a row that hangs.
 const LONG: Duration = Duration::from_secs(120);
 
 /// The most memory of all rows together.
@@ -44,7 +44,7 @@ pub(crate) enum Act {
     Reset,
 }
 
-/// Plays the rows of a table and fails with all that is wrong.
+/// Runs the rows of a table, and fails with all their errors.
 pub(crate) fn table(rows: fn() -> Vec<Wire>) {
     let _turn = turn();
     let wrong = on_a_thread("sockets", move || {
@@ -61,7 +61,7 @@ async fn play(rows: Vec<Wire>) -> Vec<String> {
     Log::begin();
     let memory = Memory::begin();
     let mut running = JoinSet::new();
-    for row in rows.into_iter().filter(|row| is_chosen(row.name)) {
+    for row in rows.into_iter().filter(|row| is_selected(row.name)) {
         running.spawn(async move {
             let wrong = run(&row).await;
             wrong.map(|wrong| format!("{}: {wrong}", row.name))
@@ -75,7 +75,7 @@ async fn play(rows: Vec<Wire>) -> Vec<String> {
     wrong
 }
 
-/// Waits for an error, makes the server healthy, and waits until the cache equals it. Says what is wrong.
+/// Waits for an error, makes the server healthy, and waits until the cache equals it. Returns what is wrong.
 async fn run(row: &Wire) -> Option<String> {
     let mut healthy = healthy_server();
     let address = healthy.serve_http().await.expect("a port is free");
@@ -139,7 +139,7 @@ async fn watch_it(
     if status.synced || status.objects > 0 {
         return Some(format!("is synced with {} objects", status.objects));
     }
-    // A handful of attempts; an informer that does not wait between them makes thousands.
+    // A few attempts; an informer that does not wait between them makes thousands.
     let made = connections.load(Ordering::Relaxed);
     if made > 20 {
         return Some(format!("made {made} connections before its first wait"));

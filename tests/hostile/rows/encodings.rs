@@ -8,7 +8,7 @@ use crate::bodies::{
 use crate::row::{BackingOff, Live, Row, lists, watches};
 use crate::script::{Answer, Call, Script, Step, body, json};
 
-/// How many pieces of a bomb may be unpacked before another task gets its turn.
+/// The most chunks of a bomb that may be unpacked before another task runs.
 const PIECES: u64 = 64;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -155,7 +155,7 @@ fn bomb(start: &str, unit: &str) -> Vec<u8> {
     gzip(&[start.as_bytes(), &unit.as_bytes().repeat(SIZE / unit.len())].concat())
 }
 
-/// Only the first answer bursts, so that a row costs one of them.
+/// Only the first answer is a bomb, to keep the row fast.
 fn first(call: &Call, bomb: impl FnOnce() -> Vec<u8>) -> Answer {
     match call.nth {
         0 => in_small_pieces(&bomb()),
@@ -163,7 +163,7 @@ fn first(call: &Call, bomb: impl FnOnce() -> Vec<u8>) -> Answer {
     }
 }
 
-/// Each piece unpacks to some 50 KB.
+/// Each chunk unpacks to about 50 KB.
 fn in_small_pieces(bytes: &[u8]) -> Answer {
     let pieces: Vec<Step> = bytes
         .chunks(256)

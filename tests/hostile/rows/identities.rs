@@ -1,4 +1,4 @@
-//! Objects whose names, namespaces or UIDs are no names: twice, missing, or made to be printed.
+//! Objects with duplicate, missing or unprintable names, namespaces or UIDs.
 
 use crate::bodies::{GOOD_LIST, event, frames_then_good, good_and, list_of, living_watch, meta, object};
 use crate::row::{Live, Row, lists, watches};

@@ -1,4 +1,4 @@
-//! Watches that are to begin with the whole state, and do not, or never get to its end.
+//! Initial streams that do not start with the whole state, or never end.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Whatever becomes of the stream, a list brings the state.
+/// A list provides the state, whatever happens to the stream.
 fn refused() -> Vec<Row> {
     let codes = [
         (400, "BadRequest"),

@@ -12,7 +12,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Bodies that end no list, whatever is in them: nothing of them may reach the cache.
+/// Incomplete lists: no object of them may reach the cache.
 fn broken() -> Vec<Row> {
     let cut = |at: usize| GOOD_LIST[..at].to_owned();
     let with_bom = format!("\u{feff}{GOOD_LIST}");
@@ -110,7 +110,7 @@ fn not_lists() -> Vec<Row> {
     rows
 }
 
-/// One bad item harms only itself: the two good ones are cached, and the bad one is counted.
+/// A bad item affects no other: the two good ones are cached, and the bad one is counted.
 fn bad_items() -> Vec<Row> {
     let utf8 = |bad: &[u8]| {
         let mut text = good_and(&with_field("c", "\"?\"")).into_bytes();
@@ -172,7 +172,7 @@ fn bad_items() -> Vec<Row> {
                 .undecodable(1)
         })
         .collect();
-    // What a decoder may accept or refuse: either is right, if nothing else is harmed.
+    // A decoder may accept or refuse these, if no other item is affected.
     let either: Vec<(&str, String)> = vec![
         (
             "an item nested 200 levels deep",

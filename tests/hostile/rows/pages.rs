@@ -17,7 +17,7 @@ fn is_first(call: &Call) -> bool {
     call.parameter("continue").is_empty()
 }
 
-/// A good first page, and then this.
+/// A good first page, and this answer to later ones.
 fn second(name: &str, script: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Row {
     lists(name, move |call| match is_first(call) {
         true => page("next", &[object("a", "5")]),
@@ -60,7 +60,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "a continue token that is always new, with items that cannot be used",
             |call| page(&format!("token-{}", call.nth), &["{}".to_owned()]),
         )
-        // Both kinds of warning come with each attempt.
+        // Each attempt logs both kinds of warning.
         .warnings(300)
         .synced(false)
         .objects(0)

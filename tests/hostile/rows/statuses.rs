@@ -7,7 +7,7 @@ use crate::bodies::{GOOD_LIST, every, gzip, packed, refusal, repeated, status};
 use crate::row::{BackingOff, Forbidden, NotFound, Row, always, by_list, lists};
 use crate::script::{Answer, Step, body, json};
 
-/// Codes that say no more than that the request failed.
+/// Codes that only mean that the request failed.
 const FAILURES: [(u16, &str); 27] = [
     (400, "BadRequest"),
     (401, "Unauthorized"),
@@ -177,7 +177,7 @@ fn refusals() -> Vec<Row> {
     ]
 }
 
-/// What an error answer may have as its body.
+/// Bodies of error answers.
 fn bodies() -> Vec<Row> {
     let html = "<html><body>\u{1b}[31m<h1>502 Bad Gateway</h1>\r\n\r\n</body></html>";
     vec![

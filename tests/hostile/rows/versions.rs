@@ -1,4 +1,4 @@
-//! Resource versions that are none, or that go where versions do not go.
+//! Invalid resource versions, and versions that go back.
 
 use crate::bodies::{
     GOOD_LIST, bookmark, end_bookmark, event, frames_then_good, list_at, living_watch, meta, object,
@@ -6,7 +6,7 @@ use crate::bodies::{
 use crate::row::{BackingOff, Live, Row, always, by_list, initial, lists, watches};
 use crate::script::{Call, Verb, json};
 
-/// Texts that no server has as a version: a request that carries one is refused for good.
+/// Texts that no server accepts as a version: requests with one are always refused.
 fn impossible() -> Vec<(&'static str, String)> {
     vec![
         ("with an escape sequence", r"1\u001b[31m0".to_owned()),
@@ -19,7 +19,7 @@ fn impossible() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Texts that look odd, and that no client may judge: versions are opaque.
+/// Unusual texts that a client must accept, because versions are opaque.
 const ODD: [(&str, &str); 6] = [
     ("negative", "-1"),
     ("text", "abc"),
@@ -87,7 +87,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// The first watch brings this frame, and all later ones are good.
+/// The first watch sends this frame; later ones are good.
 fn after_list(name: String, frame: String) -> Row {
     watches(name, move |call| match call.nth {
         0 => frames_then_good(call, [frame.clone()]),
@@ -103,7 +103,7 @@ fn missing() -> Vec<Row> {
             json(GOOD_LIST.replace(r#""resourceVersion":"10""#, ""))
         })
         .fails(),
-        // A watch from 0 begins with additions and never says what is missing.
+        // A watch from 0 starts with additions and never reports what was deleted.
         lists("a list at version 0", |_| {
             json(list_at("0", "", &[object("a", "5")]))
         })

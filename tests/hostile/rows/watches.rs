@@ -1,4 +1,4 @@
-//! Watches that are silent, short, or full of what no watch has.
+//! Watches that are silent, short, or send invalid frames.
 
 use std::iter;
 
@@ -27,7 +27,7 @@ fn has_errors(status: &InformerStatus) -> Result<(), String> {
         .ok_or_else(|| format!("no error was counted: {counts:?}"))
 }
 
-/// Silence that lasts is an error, and in the end a reason to list again.
+/// Long silence is an error, and eventually leads to a list.
 fn relisted_after_errors(status: &InformerStatus) -> Result<(), String> {
     let counts = status.scopes[0].counts;
     (counts.lists > 1)
@@ -150,7 +150,7 @@ fn short() -> Vec<Row> {
         })
         .minutes(180)
         .objects(2)
-        // A watch a minute, and none of the time between two of them is spent waiting for long.
+        // One watch a minute, with short waits in between.
         .check(|status| match status.scopes[0].counts.watches {
             150.. => Ok(()),
             watches => Err(format!("only {watches} watches in 180 minutes")),
@@ -324,7 +324,7 @@ fn bad_frames() -> Vec<Row> {
     rows
 }
 
-/// Events that are frames of a watch, and still not what a good server sends.
+/// Frames of a watch that a good server does not send.
 fn odd_events() -> Vec<Row> {
     let first = |name: &str, frames: Vec<String>| {
         watches(name, move |call| match call.nth {
