@@ -23,10 +23,10 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Those in the folder `$KUBEBUILDER_ASSETS`; else those on the path, if both are there; else those that
+    /// Those in the folder `$KUBEBUILDER_ASSETS`; else those on the path, if both exist; else those that
     /// [`build`] has left in the target folder.
     ///
-    /// A `$KUBEBUILDER_ASSETS` without binaries is an error: whoever sets it wants these and no others.
+    /// A `$KUBEBUILDER_ASSETS` without binaries is an error: a user who sets it wants these and no others.
     pub fn find() -> Result<Self, BinariesError> {
         if let Some(folder) = std::env::var_os(ASSETS).filter(|folder| !folder.is_empty()) {
             let folder = PathBuf::from(folder);
@@ -39,11 +39,11 @@ impl Binaries {
             .ok_or(BinariesError::None)
     }
 
-    /// What [`find`](Self::find) finds; else built with the installed Go, which takes minutes and is told of.
-    pub fn find_or_build(tell: &mut dyn FnMut(&BuildProgress)) -> Result<Self, BinariesError> {
+    /// What [`find`](Self::find) finds; else built with the installed Go, which takes minutes and reports its progress.
+    pub fn find_or_build(report: &mut dyn FnMut(&BuildProgress)) -> Result<Self, BinariesError> {
         match Self::find() {
             Err(BinariesError::None) => {
-                build(tell)?;
+                build(report)?;
                 Self::find()
             }
             found => found,
@@ -79,7 +79,7 @@ impl Binaries {
         self.kubectl.as_deref()
     }
 
-    /// What `etcd --version` says.
+    /// Returns the version that `etcd --version` prints.
     pub fn etcd_version(&self) -> Result<EtcdVersion, BinariesError> {
         let unusable = |why: String| BinariesError::Unusable {
             program: self.etcd.clone(),
@@ -90,7 +90,7 @@ impl Binaries {
             .output()
             .map_err(|error| unusable(error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        EtcdVersion::parse(&text).ok_or_else(|| unusable(format!("`--version` says {text:?}")))
+        EtcdVersion::parse(&text).ok_or_else(|| unusable(format!("`--version` printed {text:?}")))
     }
 }
 
@@ -112,7 +112,7 @@ impl EtcdVersion {
     /// Reads the first line of `etcd --version`: `etcd Version: 3.7.0`.
     fn parse(text: &str) -> Option<Self> {
         let version = text.lines().next()?.strip_prefix("etcd Version: ")?;
-        // A candidate is as good as its release for what is asked here.
+        // A release candidate counts as its release.
         let number = version.trim().split(['-', '+']).next()?;
         let mut parts = number.split('.').map(str::parse);
         let mut part = || parts.next()?.ok();
@@ -123,7 +123,7 @@ impl EtcdVersion {
         })
     }
 
-    /// Whether it tells of its progress on request as watch lists need it: 3.6 and newer.
+    /// Whether it reports progress on request, which watch lists need: 3.6 and newer.
     pub fn reports_progress(self) -> bool {
         (self.major, self.minor) >= (3, 6)
     }
@@ -145,7 +145,7 @@ pub enum BinariesError {
          Go, or install the binaries of envtest (`setup-envtest use`) and set KUBEBUILDER_ASSETS"
     )]
     None,
-    /// There is nothing where the environment says it is.
+    /// The folder in the environment variable has no binaries.
     #[error("KUBEBUILDER_ASSETS names {0}, which does not hold both kube-apiserver and etcd")]
     Assets(PathBuf),
     /// There is no Go to build them with.
@@ -160,10 +160,10 @@ pub enum BinariesError {
     Build {
         /// Which of them.
         what: String,
-        /// The end of what Go said.
+        /// The end of the output of Go.
         why: String,
     },
-    /// One is there and does not work.
+    /// A binary exists and does not work.
     #[error("{} cannot be used: {why}", program.display())]
     Unusable {
         /// Its path.

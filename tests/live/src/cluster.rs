@@ -1,4 +1,4 @@
-//! A kube-apiserver with an etcd of its own, from start to end.
+//! A kube-apiserver with its own etcd: start, restart, stop.
 
 mod access;
 mod backup;
@@ -26,10 +26,10 @@ use crate::binaries::Binaries;
 /// The user who may do everything.
 pub const ADMIN: &str = "admin";
 
-/// How often a server that is not ready yet is asked again.
+/// The time between two readiness checks.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// How often a cluster is started anew because another process took a port between our choice and the server's.
+/// How often a cluster is started again because another process took its port.
 const TRIES: usize = 3;
 
 /// How a cluster is made. The default is one as Kubernetes ships it: watch lists on, a free port, users without rights.
@@ -39,7 +39,7 @@ pub struct ClusterOptions {
     /// Whether the server streams initial states. Default: on.
     pub watch_list: WatchList,
     /// Further flags of kube-apiserver, each as `--flag=value`. Default: none. For feature gates use
-    /// [`feature_gates`](Self::feature_gates): kube-apiserver takes the last `--feature-gates` for the whole truth.
+    /// [`feature_gates`](Self::feature_gates): kube-apiserver uses the last `--feature-gates` only.
     pub flags: Vec<String>,
     /// Further feature gates, each as `Name=true`. Default: none.
     pub feature_gates: Vec<String>,
@@ -90,11 +90,11 @@ pub struct ServiceAccount {
     pub uid: String,
 }
 
-/// A kube-apiserver and its etcd, both on 127.0.0.1, with RBAC on and data of their own.
+/// A kube-apiserver and its etcd, both on 127.0.0.1, with RBAC enabled and their own data.
 ///
-/// They end with this value; and if this process ends without dropping it, be it by `kill -9`, a watchman ends them and
-/// removes their data within a moment. Clients are made for the runtime they are asked for in, so one cluster can serve
-/// tests with a runtime each.
+/// They end with this value. If this process ends without dropping it, for example by `kill -9`, a supervisor process ends
+/// them and removes their data. A client belongs to the runtime in which it was created, so one cluster can serve tests
+/// with different runtimes.
 pub struct Cluster {
     options: ClusterOptions,
     folder: PathBuf,
@@ -169,8 +169,8 @@ impl Cluster {
         })
     }
 
-    /// A client of the user who may do everything, tuned as [`informer_core::client::from_config`] says. It lives as long as
-    /// the runtime it is made in.
+    /// Creates a client of the admin with [`informer_core::client::from_config`]. It works as long as the runtime in which
+    /// it was created.
     pub fn client(&self) -> Client {
         self.client_as(ADMIN)
             .expect("every cluster has an admin and a sound certificate")
@@ -181,7 +181,7 @@ impl Cluster {
         informer_core::client::from_config(self.config_as(user)?).map_err(ClusterError::client)
     }
 
-    /// What such a client is made from, to be changed before it is: another address, say, with a proxy behind it.
+    /// Returns the configuration of such a client, for example to change its address to that of a proxy.
     pub fn config_as(&self, user: &str) -> Result<kube::Config, ClusterError> {
         self.access.config(user, &self.url())
     }
@@ -191,7 +191,7 @@ impl Cluster {
         self.access.service_account_token(account, lifetime)
     }
 
-    /// The path of a kubeconfig of the admin. It is there as long as the cluster is.
+    /// Returns the path of a kubeconfig of the admin. It exists as long as the cluster.
     pub fn kubeconfig(&self) -> Result<PathBuf, ClusterError> {
         self.kubeconfig_as(ADMIN)
     }
@@ -216,12 +216,12 @@ impl Cluster {
         &self.folder
     }
 
-    /// Stops kube-apiserver in its tracks (`SIGSTOP`): connections stay open and silent, new ones wait.
+    /// Suspends kube-apiserver (`SIGSTOP`): connections stay open and silent, new ones wait.
     pub fn pause(&self) -> Result<(), ClusterError> {
         Ok(self.apiserver.pause()?)
     }
 
-    /// Lets it go on after [`pause`](Self::pause).
+    /// Resumes it after [`pause`](Self::pause).
     pub fn resume(&self) -> Result<(), ClusterError> {
         Ok(self.apiserver.resume()?)
     }
@@ -258,13 +258,13 @@ impl Cluster {
         self.revive().await
     }
 
-    /// Kills kube-apiserver only, and starts it again: etcd, and with it the history, goes on.
+    /// Kills kube-apiserver only, and starts it again: etcd keeps running, with its history.
     pub async fn restart_apiserver(&mut self) -> Result<(), ClusterError> {
         self.apiserver.kill(&self.guard);
         self.revive().await
     }
 
-    /// Forgets all history in etcd, and says up to which revision: what is older can no longer be read or watched there.
+    /// Compacts the history in etcd, and returns the revision: older ones can no longer be read or watched there.
     /// kube-apiserver still answers from its own caches what these hold.
     pub async fn compact(&self) -> Result<u64, ClusterError> {
         let etcd = etcd::Etcd::new(&self.etcd_url())?;
@@ -311,7 +311,7 @@ fn etcd_flags(folder: &Path, port: u16) -> Vec<String> {
         format!("--data-dir={}", folder.join("etcd").display()),
         format!("--listen-client-urls=http://127.0.0.1:{port}"),
         format!("--advertise-client-urls=http://127.0.0.1:{port}"),
-        // There is one member, so nobody ever calls this.
+        // There is one member, so this is never used.
         "--listen-peer-urls=http://127.0.0.1:0".to_owned(),
         // The data need not survive the machine, only the process.
         "--unsafe-no-fsync=true".to_owned(),
@@ -355,7 +355,7 @@ async fn wait_until_ready(
 ) -> Result<(), ClusterError> {
     let start = Instant::now();
     loop {
-        // A server that accepts and says nothing must not hold us up.
+        // A server that accepts and never answers must not block this.
         let answer = match tokio::time::timeout(limit, ask()).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(answer)) => answer,
@@ -365,7 +365,7 @@ async fn wait_until_ready(
             return Err(ClusterError::Exited {
                 program: server.name(),
                 status: status.to_string(),
-                last_words: server.last_words(),
+                log_tail: server.log_tail(),
             });
         }
         if start.elapsed() >= limit {
@@ -373,7 +373,7 @@ async fn wait_until_ready(
                 program: server.name(),
                 waited: limit,
                 answer,
-                last_words: server.last_words(),
+                log_tail: server.log_tail(),
             });
         }
         tokio::time::sleep(ASK_EVERY).await;
@@ -381,7 +381,7 @@ async fn wait_until_ready(
 }
 
 fn lost_its_port(error: &ClusterError) -> bool {
-    matches!(error, ClusterError::Exited { last_words, .. } if last_words.contains("address already in use"))
+    matches!(error, ClusterError::Exited { log_tail, .. } if log_tail.contains("address already in use"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What can be said of a cluster without starting one.
+//! Tests that do not start a cluster.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Judges what two informers told of the same history, and gives every difference between them a reason.
+//! Checks the events that two informers delivered for the same history, and classifies every difference.
 
 mod compare;
 mod gaps;
@@ -6,4 +6,4 @@ mod judge;
 
 pub use self::compare::{Differences, Reason, Side, compare};
 pub use self::gaps::Gaps;
-pub use self::judge::{Account, Deviation, Telling, judge};
+pub use self::judge::{Account, Delivery, Deviation, judge};

@@ -1,4 +1,4 @@
-//! Keeps a cluster up between two commands: a process of its own that holds a lock as long as it lives.
+//! Keeps a cluster running between two commands: a separate process that holds a lock while it runs.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -29,7 +29,7 @@ fn folder() -> PathBuf {
     target().join("kubernetes").join("up")
 }
 
-/// What the keeper says when it fails. Beside the folder, because the folder goes with the cluster.
+/// The log of the keeper. Not in the folder, which is removed with the cluster.
 fn log() -> PathBuf {
     target().join("kubernetes").join("up.log")
 }
@@ -119,7 +119,7 @@ pub(crate) fn kubeconfig() -> Result<PathBuf> {
     }
 }
 
-/// Ends the cluster that is up, if there is one, and waits until it is gone.
+/// Ends the running cluster, if any, and waits until it has ended.
 pub(crate) fn down() -> Result<()> {
     let start = Instant::now();
     loop {
@@ -138,7 +138,7 @@ pub(crate) fn down() -> Result<()> {
         }
         std::thread::sleep(ASK_EVERY);
     }
-    // A keeper that was killed has left this to the watchman, who may need another moment.
+    // After a keeper was killed, the supervisor process may need another moment.
     while folder().exists() {
         if start.elapsed() > 2 * ENDS_WITHIN {
             std::fs::remove_dir_all(folder())?;

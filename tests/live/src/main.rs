@@ -1,10 +1,6 @@
 //! The program behind `cargo xtask apiserver`: builds the servers, and keeps a cluster up between two commands.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a task talks to whoever runs it"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program")]
 
 mod keeper;
 mod progress;
@@ -19,10 +15,10 @@ use self::progress::ProgressLine;
 /// Errors are only ever printed, so one boxed type serves them all.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// The exit code that says: there is nothing to run here, and nothing to build it with. `cargo xtask e2e` skips then.
+/// The exit code if no server exists and none can be built. `cargo xtask e2e` then skips the tests.
 const NOTHING_TO_RUN: u8 = 3;
 
-/// The exit code that says: there is a server, but its etcd is too old for watch lists. `cargo xtask e2e` tests without them.
+/// The exit code if etcd is too old for watch lists. `cargo xtask e2e` then tests without them.
 const NO_WATCH_LISTS: u8 = 4;
 
 const USAGE: &str = "\
@@ -61,7 +57,7 @@ fn dispatch(arguments: &[&str]) -> Result<ExitCode> {
             find_or_build()?;
             println!("{}", keeper::up(&options)?.display());
         }
-        // What `up` starts. Not in the usage: it stays in the foreground and says only one line.
+        // Started by `up`. Not in the usage: it stays in the foreground and prints one line.
         ["keep", options @ ..] => keeper::keep(options_of(options)?.into())?,
         ["kubeconfig"] => println!("{}", keeper::kubeconfig()?.display()),
         ["down"] => keeper::down()?,
@@ -90,7 +86,7 @@ fn find_or_build() -> Result<Binaries> {
     Ok(Binaries::find_or_build(&mut |progress| line.show(progress))?)
 }
 
-/// What can be said of a cluster on a command line.
+/// The options of a cluster on the command line.
 #[derive(Clone, Debug)]
 struct UpOptions {
     watch_list: WatchList,

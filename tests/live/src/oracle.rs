@@ -1,5 +1,5 @@
 //! What really happened on the server: every revision of every object, read through a plain watch; and the judge of what an informer
-//! told about it.
+//! delivered about it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,12 +13,12 @@ use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-/// One thing that an informer told, as both sides write it: a line of JSON.
+/// One event that an informer delivered, as both sides write it: a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct Delivered {
     /// What happened.
     #[serde(rename = "type")]
-    pub verb: TellingVerb,
+    pub verb: EventVerb,
     /// Namespace and name.
     #[serde(default)]
     pub key: String,
@@ -28,7 +28,7 @@ pub struct Told {
     /// The UID of that object.
     #[serde(default)]
     pub uid: String,
-    /// Told as part of the state the handler started from.
+    /// Delivered as part of the state the handler started from.
     #[serde(default)]
     pub initial: bool,
     /// A deletion that was found out afterwards.
@@ -36,15 +36,15 @@ pub struct Told {
     pub missed: bool,
 }
 
-/// What a [`Told`] says.
+/// The kind of a [`Delivered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum TellingVerb {
-    /// An object is there.
+pub enum EventVerb {
+    /// An object exists.
     Add,
     /// It changed.
     Update,
-    /// It is gone.
+    /// It was deleted.
     Delete,
     /// It is in the store, at the end.
     Store,
@@ -52,22 +52,22 @@ pub enum TellingVerb {
     End,
 }
 
-impl Told {
-    /// What our informer told.
+impl Delivered {
+    /// Converts an event of our informer.
     pub fn of<K: Object>(event: &Event<K>) -> Self {
         let (verb, object, initial, missed) = match event {
             Event::Added { object, origin, .. } => {
-                (TellingVerb::Add, object, *origin == Origin::Initial, false)
+                (EventVerb::Add, object, *origin == Origin::Initial, false)
             }
-            Event::Updated { new, .. } => (TellingVerb::Update, new, false, false),
-            Event::Deleted(Deleted::Observed(object)) => (TellingVerb::Delete, object, false, false),
+            Event::Updated { new, .. } => (EventVerb::Update, new, false, false),
+            Event::Deleted(Deleted::Observed(object)) => (EventVerb::Delete, object, false, false),
             Event::Deleted(Deleted::Missed { last_known, .. }) => {
-                (TellingVerb::Delete, last_known, false, true)
+                (EventVerb::Delete, last_known, false, true)
             }
         };
-        let mut told = Self::stored(&**object);
-        (told.verb, told.initial, told.missed) = (verb, initial, missed);
-        told
+        let mut delivered = Self::stored(&**object);
+        (delivered.verb, delivered.initial, delivered.missed) = (verb, initial, missed);
+        delivered
     }
 
     /// An object in a store.
@@ -75,7 +75,7 @@ impl Told {
         let meta = object.meta();
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         Self {
-            verb: TellingVerb::Store,
+            verb: EventVerb::Store,
             key: format!("{}/{}", text(&meta.namespace), text(&meta.name)),
             rv: text(&meta.resource_version),
             uid: text(&meta.uid),
@@ -92,11 +92,11 @@ pub struct Revision {
     pub rv: u64,
     /// Which object of this name it is a revision of.
     pub uid: String,
-    /// Whether the object is there since, or gone.
+    /// Whether the object exists since then, or was deleted.
     pub presence: Presence,
 }
 
-/// Whether an object is there.
+/// Whether an object exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Created or changed.
@@ -130,7 +130,7 @@ impl History {
         self.len() == 0
     }
 
-    /// What is there in the end: version and UID by key.
+    /// The objects at the end: version and UID by key.
     pub fn last(&self) -> BTreeMap<String, (u64, String)> {
         let last = self
             .0
@@ -153,8 +153,8 @@ pub struct Oracle {
     task: JoinHandle<()>,
 }
 
-/// How often the oracle is asked whether it has seen enough.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The time between two checks whether the oracle has reached a version.
+const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 impl Oracle {
     /// Begins with a namespace in which there is nothing yet.
@@ -180,7 +180,7 @@ impl Oracle {
     pub async fn until(&self, key: &str, limit: Duration) -> Result<History, String> {
         let seen = async {
             while self.lock().of(key).is_empty() {
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(CHECK_EVERY).await;
             }
         };
         match tokio::time::timeout(limit, seen).await {
@@ -208,11 +208,11 @@ fn lock(history: &Mutex<History>) -> MutexGuard<'_, History> {
     history.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Watches for ever, each time from where the last watch ended.
+/// Watches without end, each time from where the last watch ended.
 async fn read(api: Api<ConfigMap>, mut version: String, history: Arc<Mutex<History>>) {
     loop {
         let Ok(events) = api.watch(&WatchParams::default(), &version).await else {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(CHECK_EVERY).await;
             continue;
         };
         pin_mut!(events);
@@ -227,14 +227,14 @@ async fn read(api: Api<ConfigMap>, mut version: String, history: Arc<Mutex<Histo
                 // Nothing here is older than the server remembers; a loop is stopped by the limit of `until`.
                 WatchEvent::Error(_) => break,
             };
-            let told = Told::stored(&object);
+            let delivered = Delivered::stored(&object);
             let revision = Revision {
-                rv: told.rv.parse().unwrap_or_default(),
-                uid: told.uid,
+                rv: delivered.rv.parse().unwrap_or_default(),
+                uid: delivered.uid,
                 presence,
             };
-            version = told.rv;
-            lock(&history).push(&told.key, revision);
+            version = delivered.rv;
+            lock(&history).push(&delivered.key, revision);
         }
     }
 }

@@ -8,7 +8,7 @@ use informer_live::{BuildProgress, KUBERNETES_VERSION};
 /// How often a line is written where lines cannot change, in a log of CI for example.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// Writes to the standard error, so that the output stays what was asked for.
+/// Writes to standard error, so that standard output has the result only.
 #[derive(Default)]
 pub(crate) struct ProgressLine {
     last: Option<Instant>,
@@ -18,7 +18,7 @@ impl ProgressLine {
     pub(crate) fn show(&mut self, progress: &BuildProgress) {
         let is_final = matches!(progress, BuildProgress::Built { .. });
         let text = text_of(progress);
-        // That nobody can be shown anything is no reason to end a build, so failures to write are let be.
+        // A failure to print must not end a build.
         let mut error = std::io::stderr();
         if error.is_terminal() {
             let end = if is_final { "\n" } else { "" };

@@ -27,7 +27,7 @@ pub use self::upstream::Upstream;
 use self::exchange::Next;
 use self::plan::Plan;
 
-/// How many faults and requests the log keeps one by one. The counts go on beyond it.
+/// How many faults and requests the log keeps. The counts are not limited.
 const LOG_CAPACITY: usize = 10_000;
 
 /// A listening proxy. It and its connections end when it is dropped.
@@ -35,8 +35,8 @@ const LOG_CAPACITY: usize = 10_000;
 /// Every request gets at most one fault, drawn from the seed in the order in which requests come. So one client that does one
 /// thing after the other meets the same faults again with the same seed, as far as the timing of the server allows.
 ///
-/// Bounds: 64 KiB for the head of a request or an answer, 3 MiB for the body of a request, 4 MiB for a watch event that is told
-/// twice; bodies of answers are not kept. Stalls last as long as [`FaultProfile::stall`] says.
+/// Bounds: 64 KiB for the head of a request or an answer, 3 MiB for the body of a request, 4 MiB for a watch event that is sent
+/// twice; bodies of answers are not kept. [`FaultProfile::stall`] limits stalls.
 pub struct FaultProxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -131,7 +131,7 @@ impl FaultProxy {
         self.shared.record().requests
     }
 
-    /// What was asked for so far, oldest first; at most 10,000 requests.
+    /// Returns the requests so far, oldest first; at most 10,000.
     pub fn asked(&self) -> Vec<Asked> {
         self.shared.record().asked.clone()
     }
@@ -143,7 +143,7 @@ impl Drop for FaultProxy {
     }
 }
 
-/// What one request asked for.
+/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The whole state: a list, of which pages after the first do not count, or a watch that begins with it.

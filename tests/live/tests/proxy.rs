@@ -2,7 +2,7 @@
 //!
 //! Sockets are real, so time is too; nothing here is judged by it, but for a bound that only what hangs can reach.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ struct Stage {
     server: ApiServer,
     proxy: FaultProxy,
     informer: SharedInformer<ConfigMap>,
-    story: Recorder<ConfigMap>,
+    recorder: Recorder<ConfigMap>,
     random: SmallRng,
     lag: Option<FaultId>,
 }
@@ -71,13 +71,13 @@ impl Stage {
             .reflector(|_| reflector)
             .build()
             .unwrap();
-        let (story, _) = Recorder::of(&informer).unwrap();
+        let (recorder, _) = Recorder::of(&informer).unwrap();
         informer.start().unwrap();
         Self {
             server,
             proxy,
             informer,
-            story,
+            recorder,
             random,
             lag: None,
         }
@@ -113,7 +113,7 @@ impl Stage {
         }
     }
 
-    /// Ends the faults, waits until the cache is as the server, and judges what the handler heard.
+    /// Ends the faults, waits until the cache equals the server, and checks the events of the handler.
     async fn end(self, context: &str) {
         self.proxy.calm();
         self.server.faults().calm();
@@ -124,7 +124,7 @@ impl Stage {
             let cached = self.informer.indexer().list();
             let here = versions(cached.iter().map(|object| &**object));
             let believed = self
-                .story
+                .recorder
                 .final_state()
                 .unwrap_or_else(|why| panic!("{context}: {why}"));
             if here == there && believed == there {

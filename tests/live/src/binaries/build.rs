@@ -14,7 +14,7 @@ use super::{BinariesError, KUBERNETES_VERSION, is_program};
 /// As in the Go module's `go` line. A Go since 1.21 that is older fetches this one by itself.
 pub(super) const OLDEST_GO: &str = "1.26";
 
-/// How often a build tells that it goes on.
+/// The time between two progress reports of a build.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// How many of Go's last lines an error shows.
@@ -61,7 +61,7 @@ pub enum BuildProgress {
         /// The one that was begun last.
         latest: String,
     },
-    /// One program is there.
+    /// One program was built.
     Built {
         /// Its name.
         program: &'static str,
@@ -92,17 +92,17 @@ pub fn target() -> PathBuf {
 /// Builds what is not there yet. Callers in other processes wait for the one that builds.
 ///
 /// A program appears under its name only when it is complete, so a build that was killed leaves nothing that looks whole.
-pub fn build(tell: &mut dyn FnMut(&BuildProgress)) -> Result<(), BinariesError> {
+pub fn build(report: &mut dyn FnMut(&BuildProgress)) -> Result<(), BinariesError> {
     if !has_go() {
         return Err(BinariesError::NoGo);
     }
     let folder = folder();
     std::fs::create_dir_all(&folder)?;
     // Held until the end of this function; the kernel lets go of it if we are killed.
-    let _lock = lock(&folder.join("lock"), tell)?;
+    let _lock = lock(&folder.join("lock"), report)?;
     for program in &PROGRAMS {
         if !is_program(&folder.join(program.name)) {
-            build_one(program, &folder, tell)?;
+            build_one(program, &folder, report)?;
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ fn has_go() -> bool {
     go.status().is_ok_and(|status| status.success())
 }
 
-fn lock(path: &Path, tell: &mut dyn FnMut(&BuildProgress)) -> Result<File, BinariesError> {
+fn lock(path: &Path, report: &mut dyn FnMut(&BuildProgress)) -> Result<File, BinariesError> {
     let file = File::create(path)?;
     let start = Instant::now();
     loop {
@@ -122,7 +122,7 @@ fn lock(path: &Path, tell: &mut dyn FnMut(&BuildProgress)) -> Result<File, Binar
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(error.into()),
             Err(TryLockError::WouldBlock) => {
-                tell(&BuildProgress::Waiting {
+                report(&BuildProgress::Waiting {
                     elapsed: start.elapsed(),
                 });
                 std::thread::sleep(TELL_EVERY);
@@ -134,32 +134,32 @@ fn lock(path: &Path, tell: &mut dyn FnMut(&BuildProgress)) -> Result<File, Binar
 fn build_one(
     program: &'static Program,
     folder: &Path,
-    tell: &mut dyn FnMut(&BuildProgress),
+    report: &mut dyn FnMut(&BuildProgress),
 ) -> Result<(), BinariesError> {
     let start = Instant::now();
     let unfinished = folder.join(format!("{}.unfinished", program.name));
     let mut go = go_build(program, &unfinished).spawn()?;
     let lines = go.stderr.take().map(lines_of);
-    let mut said = VecDeque::new();
+    let mut output = VecDeque::new();
     let mut packages = 0;
-    tell_of(program, start, packages, &said, tell);
+    report_build(program, start, packages, &output, report);
     while let Some(lines) = &lines {
         match lines.recv_timeout(TELL_EVERY) {
             Ok(line) => {
                 packages += usize::from(is_package(&line));
-                said.push_back(line);
-                if said.len() > LAST_LINES {
-                    said.pop_front();
+                output.push_back(line);
+                if output.len() > LAST_LINES {
+                    output.pop_front();
                 }
                 continue;
             }
-            Err(RecvTimeoutError::Timeout) => tell_of(program, start, packages, &said, tell),
+            Err(RecvTimeoutError::Timeout) => report_build(program, start, packages, &output, report),
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    finish(program, &mut go, said)?;
+    finish(program, &mut go, output)?;
     std::fs::rename(&unfinished, folder.join(program.name))?;
-    tell(&BuildProgress::Built {
+    report(&BuildProgress::Built {
         program: program.name,
         elapsed: start.elapsed(),
     });
@@ -196,7 +196,7 @@ fn linker_flags() -> String {
     .concat()
 }
 
-/// With `-v`, Go says the name of each package it compiles; anything else it says has a blank in it.
+/// With `-v`, Go prints the name of each package it compiles; all other lines contain a blank.
 fn is_package(line: &str) -> bool {
     !line.is_empty() && !line.contains(char::is_whitespace)
 }
@@ -213,29 +213,29 @@ fn lines_of(output: ChildStderr) -> mpsc::Receiver<String> {
     lines
 }
 
-fn tell_of(
+fn report_build(
     program: &'static Program,
     start: Instant,
     packages: usize,
-    said: &VecDeque<String>,
-    tell: &mut dyn FnMut(&BuildProgress),
+    output: &VecDeque<String>,
+    report: &mut dyn FnMut(&BuildProgress),
 ) {
-    tell(&BuildProgress::Building {
+    report(&BuildProgress::Building {
         program: program.name,
         elapsed: start.elapsed(),
         packages,
-        latest: said.back().cloned().unwrap_or_default(),
+        latest: output.back().cloned().unwrap_or_default(),
     });
 }
 
-fn finish(program: &Program, go: &mut Child, said: VecDeque<String>) -> Result<(), BinariesError> {
+fn finish(program: &Program, go: &mut Child, output: VecDeque<String>) -> Result<(), BinariesError> {
     let status = go.wait()?;
     if status.success() {
         return Ok(());
     }
-    let said: Vec<String> = said.into_iter().filter(|line| !is_package(line)).collect();
+    let output: Vec<String> = output.into_iter().filter(|line| !is_package(line)).collect();
     Err(BinariesError::Build {
         what: program.name.to_owned(),
-        why: format!("`go build` ended with {status}\n{}", said.join("\n")),
+        why: format!("`go build` ended with {status}\n{}", output.join("\n")),
     })
 }

@@ -55,7 +55,7 @@ impl Access {
         Ok(access)
     }
 
-    /// The flags of kube-apiserver that say all this.
+    /// Returns the flags of kube-apiserver for these files.
     pub(super) fn flags(&self) -> Vec<String> {
         let file = |flag: &str, name: &str| format!("--{flag}={}", self.folder.join(name).display());
         vec![
@@ -101,7 +101,7 @@ impl Access {
         token.ok_or_else(|| ClusterError::NoSuchUser(user.to_owned()))
     }
 
-    /// A token of a service account that is good for so long from now on. The server's own are good for ten minutes at least.
+    /// Returns a token of a service account with this lifetime. The server itself issues none below ten minutes.
     pub(super) fn service_account_token(&self, account: &ServiceAccount, lifetime: Duration) -> String {
         let now = SystemTime::now();
         let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

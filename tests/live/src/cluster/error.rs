@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::binaries::BinariesError;
 
-/// Why a cluster did not start, or did not do what it was asked.
+/// Why an operation of a cluster failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
@@ -13,25 +13,25 @@ pub enum ClusterError {
     Binaries(#[from] BinariesError),
     /// This etcd cannot serve a server with watch lists.
     #[error(
-        "etcd {version} is older than 3.6: without its progress notifications on request a watch list never says that it is \
+        "etcd {version} is older than 3.6: without its progress notifications on request a watch list never reports that it is \
          complete. Use a newer etcd, or turn watch lists off"
     )]
     EtcdTooOld {
-        /// What `etcd --version` said.
+        /// The version that `etcd --version` printed.
         version: String,
     },
     /// One of the programs ended by itself.
-    #[error("{program} ended by itself with {status}; its last words:\n{last_words}")]
+    #[error("{program} ended by itself with {status}; the end of its log:\n{log_tail}")]
     Exited {
         /// Its name.
         program: String,
         /// How it ended.
         status: String,
         /// The end of its log.
-        last_words: String,
+        log_tail: String,
     },
     /// One of the programs did not become ready in time.
-    #[error("{program} was not ready within {waited:?} ({answer}); the last lines of its log:\n{last_words}")]
+    #[error("{program} was not ready within {waited:?} ({answer}); the last lines of its log:\n{log_tail}")]
     NotReady {
         /// Its name.
         program: String,
@@ -40,7 +40,7 @@ pub enum ClusterError {
         /// What it answered last.
         answer: String,
         /// The end of its log.
-        last_words: String,
+        log_tail: String,
     },
     /// A user that was not among [`ClusterOptions::users`](super::ClusterOptions::users).
     #[error("the cluster was started without a user {0:?}")]

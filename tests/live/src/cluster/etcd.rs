@@ -1,4 +1,4 @@
-//! The two things asked of etcd itself, through its JSON gateway.
+//! Two requests to etcd through its JSON gateway.
 
 use http::Uri;
 use kube::Client;
@@ -28,7 +28,7 @@ impl Etcd {
             .ok_or_else(|| ClusterError::client("etcd's answer has no revision"))
     }
 
-    /// Forgets what was before a revision, and returns when it is gone from the disk as well.
+    /// Compacts the history before a revision, on the disk as well.
     pub(super) async fn compact(&self, revision: u64) -> Result<(), ClusterError> {
         let request = json!({"revision": revision.to_string(), "physical": true});
         self.post("/v3/kv/compaction", &request).await?;

@@ -1,13 +1,13 @@
-//! Ends the servers when the process that started them is gone, however it went.
+//! Ends the servers when the process that started them has ended, for any reason.
 
 use std::io::PipeWriter;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Reads lines until its standard input is closed, which the kernel does when the last writer is gone, be it by `kill -9`.
+/// Reads lines until its standard input is closed, which the kernel does when the last writer has ended, also by `kill -9`.
 /// Then it kills what was announced and not taken back, and removes the folder given as its argument.
-const WATCHMAN: &str = r#"
+const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 alive=
 while read -r word pid; do
@@ -28,8 +28,7 @@ done
 rm -rf -- "$1"
 "#;
 
-/// Announces itself to the watchman, then becomes the program. Between the two there is no moment in which the program runs
-/// and the watchman does not know it.
+/// Registers its process with the supervisor, then becomes the program: the supervisor always knows a running program.
 const ANNOUNCED: &str = r#"
 log=$1
 shift
@@ -39,9 +38,9 @@ exec "$@" >>"$log" 2>&1
 
 /// A shell that outlives this process by a moment and cleans up after it.
 ///
-/// Dropping the guard lets the watchman do its work; it is waited for, so that afterwards nothing is left.
+/// Dropping the guard waits until the supervisor has ended the programs and removed their data.
 pub(super) struct Guard {
-    watchman: Child,
+    supervisor: Child,
     /// Nobody else holds the writing end: the standard library opens pipes so that children do not inherit them.
     line: Option<PipeWriter>,
 }
@@ -50,17 +49,17 @@ impl Guard {
     /// Watches over processes whose data is in `folder`.
     pub(super) fn new(folder: &Path) -> std::io::Result<Self> {
         let (reader, line) = std::io::pipe()?;
-        let watchman = Command::new("/bin/sh")
-            .args(["-c", WATCHMAN, "watchman"])
+        let supervisor = Command::new("/bin/sh")
+            .args(["-c", SUPERVISOR, "supervisor"])
             .arg(folder)
             .stdin(reader)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Away from the terminal's group, so that an interrupt there does not end the watchman before its work.
+            // Away from the terminal's group, so that an interrupt there does not end the supervisor early.
             .process_group(0)
             .spawn()?;
         Ok(Self {
-            watchman,
+            supervisor,
             line: Some(line),
         })
     }
@@ -84,7 +83,7 @@ impl Guard {
     pub(super) fn ended(&self, pid: u32) {
         use std::io::Write as _;
         if let Some(mut line) = self.line.as_ref() {
-            // If the watchman is gone there is nobody left to mislead.
+            // Without a supervisor nothing has to be reported.
             let _ = writeln!(line, "ended {pid}");
         }
     }
@@ -94,6 +93,6 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.line = None;
         // It cannot fail but for a process that was waited for already.
-        let _ = self.watchman.wait();
+        let _ = self.supervisor.wait();
     }
 }

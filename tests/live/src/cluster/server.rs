@@ -36,7 +36,7 @@ impl Server {
         Ok(())
     }
 
-    /// Kills the program as `kill -9` does, and waits until it is gone.
+    /// Kills the program as `kill -9` does, and waits until it has ended.
     pub(super) fn kill(&mut self, guard: &Guard) {
         let Some(mut child) = self.child.take() else {
             return;
@@ -52,7 +52,7 @@ impl Server {
         self.child.as_mut()?.try_wait().ok().flatten()
     }
 
-    /// Stops the process in its tracks; connections to it stay open and silent.
+    /// Suspends the process; connections to it stay open and silent.
     pub(super) fn pause(&self) -> std::io::Result<()> {
         self.signal(Signal::STOP)
     }
@@ -77,8 +77,8 @@ impl Server {
         &self.log
     }
 
-    /// The last lines of its log.
-    pub(super) fn last_words(&self) -> String {
+    /// Returns the last lines of its log.
+    pub(super) fn log_tail(&self) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();

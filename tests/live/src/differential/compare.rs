@@ -1,32 +1,33 @@
-//! Compares what two informers told of one history. Every difference has a reason from a closed list, or the comparison fails.
+//! Compares the events of two informers for one history. Every difference has a reason from a closed list, or the
+//! comparison fails.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::gaps::Gaps;
-use super::judge::{Account, Deviation, Telling};
-use crate::oracle::{History, Presence, Revision, TellingVerb};
+use super::judge::{Account, Delivery, Deviation};
+use crate::oracle::{EventVerb, History, Presence, Revision};
 
-/// Why two informers may tell one history differently. `docs/parity.md` has this list.
+/// Why the events of two informers may differ. `docs/parity.md` has this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// A revision was over before the first state was read.
     BeforeInitial,
-    /// A revision in the middle of an object's life fell between a broken watch and the relist that followed.
+    /// A revision of an existing object fell between a broken watch and the relist that followed.
     Coalesced,
-    /// The whole life of an object did.
+    /// An object was created and deleted between a broken watch and the relist that followed.
     LifeUnseen,
-    /// One side heard of the deletion from the watch, the other found out by a relist.
+    /// One side received the deletion from the watch, the other found it by a relist.
     TombstoneOrObserved,
     /// An addition belonged to the first state for one side only.
     InitialOrLive,
     /// An addition on the side that missed the earlier revisions of this object, a change on the other.
     AddOrUpdate,
-    /// client-go tells a deletion and recreation that fell between two lists as a change; ours is a deletion and an addition.
+    /// client-go delivers a deletion and recreation between two lists as an update; ours is a deletion and an addition.
     RecreationAsUpdate,
-    /// client-go tells the same version again, after a relist or when an event comes twice; ours does not.
+    /// client-go delivers the same version again, after a relist or a duplicate event; ours does not.
     Repeated,
-    /// client-go tells a deletion again when the event comes twice; ours does not.
+    /// client-go delivers a deletion again after a duplicate event; ours does not.
     DeletedTwice,
 }
 
@@ -35,22 +36,22 @@ impl fmt::Display for Reason {
         f.pad(match self {
             Self::BeforeInitial => "over before the first state",
             Self::Coalesced => "coalesced by a relist",
-            Self::LifeUnseen => "a whole life between two lists",
+            Self::LifeUnseen => "created and deleted between two lists",
             Self::TombstoneOrObserved => "deletion observed or found out",
             Self::InitialOrLive => "initial or live",
             Self::AddOrUpdate => "addition after a gap, or change",
-            Self::RecreationAsUpdate => "recreation told as a change (client-go)",
-            Self::Repeated => "same version told again (client-go)",
-            Self::DeletedTwice => "deletion told again (client-go)",
+            Self::RecreationAsUpdate => "recreation delivered as an update (client-go)",
+            Self::Repeated => "same version delivered again (client-go)",
+            Self::DeletedTwice => "deletion delivered again (client-go)",
         })
     }
 }
 
 /// One informer's part in a comparison.
 pub struct Side<'a> {
-    /// What it told.
+    /// The events it delivered.
     pub account: &'a Account,
-    /// Where it need not have told everything.
+    /// The revisions that it may have missed.
     pub gaps: &'a Gaps,
 }
 
@@ -60,7 +61,7 @@ pub type Differences = BTreeMap<Reason, u64>;
 /// Compares our informer with client-go's.
 ///
 /// # Errors
-/// Ours deviates, or a difference has no reason; the text says where.
+/// Ours deviates, or a difference has no reason; the text names the event.
 pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<Differences, String> {
     let mut differences = Differences::new();
     if let Some((key, at, deviation)) = ours.account.deviations.first() {
@@ -87,7 +88,7 @@ pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<
         let revisions = history.of(key);
         let (ours, theirs) = (Of::new(history, ours, key), Of::new(history, theirs, key));
         for (at, revision) in revisions.iter().enumerate() {
-            let reasons = match (ours.told(at), theirs.told(at)) {
+            let reasons = match (ours.delivered(at), theirs.delivered(at)) {
                 (None, None) => Vec::new(),
                 (Some(a), Some(b)) => both_told(&ours, &theirs, at, a, b),
                 (Some(_), None) => vec![theirs.silence(at)],
@@ -97,9 +98,9 @@ pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<
                 let reason = reason.ok_or_else(|| {
                     format!(
                         "no reason at {key} {revision:?}: ours {:?} with {:?}, client-go's {:?} with {:?}",
-                        ours.told(at),
+                        ours.delivered(at),
                         ours.gaps,
-                        theirs.told(at),
+                        theirs.delivered(at),
                         theirs.gaps
                     )
                 })?;
@@ -113,10 +114,10 @@ pub fn compare(history: &History, ours: &Side<'_>, theirs: &Side<'_>) -> Result<
     Ok(differences)
 }
 
-/// What one side told of one name.
+/// The events of one side for one name.
 struct Of<'a> {
     revisions: &'a [Revision],
-    tellings: Option<&'a BTreeMap<usize, Telling>>,
+    tellings: Option<&'a BTreeMap<usize, Delivery>>,
     gaps: &'a Gaps,
     /// The version of the first live event, of any name.
     first_live: Option<u64>,
@@ -138,30 +139,30 @@ impl<'a> Of<'a> {
         }
     }
 
-    fn told(&self, at: usize) -> Option<Telling> {
+    fn delivered(&self, at: usize) -> Option<Delivery> {
         self.tellings?.get(&at).copied()
     }
 
-    /// Whether anything was told of the object that this revision is of.
+    /// Whether any event of this revision's object was delivered.
     fn knows_life(&self, at: usize) -> bool {
         let uid = &self.revisions[at].uid;
-        let mut told = self.tellings.into_iter().flat_map(BTreeMap::keys);
-        told.any(|at| self.revisions[*at].uid == *uid)
+        let mut delivered = self.tellings.into_iter().flat_map(BTreeMap::keys);
+        delivered.any(|at| self.revisions[*at].uid == *uid)
     }
 
-    /// Whether an earlier revision of the same object was told.
+    /// Whether an earlier revision of the same object was delivered.
     fn knows_earlier(&self, at: usize) -> bool {
         let uid = &self.revisions[at].uid;
-        let mut told = self.tellings.into_iter().flat_map(BTreeMap::keys);
-        told.any(|earlier| *earlier < at && self.revisions[*earlier].uid == *uid)
+        let mut delivered = self.tellings.into_iter().flat_map(BTreeMap::keys);
+        delivered.any(|earlier| *earlier < at && self.revisions[*earlier].uid == *uid)
     }
 
-    /// Why nothing was told of a revision.
+    /// Returns why a revision was not delivered.
     fn silence(&self, at: usize) -> Option<Reason> {
         if self.first_live.is_none_or(|first| self.revisions[at].rv < first) {
             return Some(Reason::BeforeInitial);
         }
-        // A watch goes on where the last one ended: only a read of the whole state passes something over.
+        // A watch continues where the last one ended: only a read of the whole state skips revisions.
         if !self.gaps.cover(self.revisions[at].rv) {
             return None;
         }
@@ -170,27 +171,27 @@ impl<'a> Of<'a> {
         }
         match self.revisions[at].presence {
             Presence::There => Some(Reason::Coalesced),
-            // An object that was known and is gone is told as gone, or as having become another.
+            // A known object that was deleted is delivered as deleted or replaced.
             Presence::Gone => {
                 let later = self.tellings?.range(at + 1..).next();
-                let is_update = |(_, telling): (&usize, &Telling)| telling.verb == TellingVerb::Update;
+                let is_update = |(_, telling): (&usize, &Delivery)| telling.verb == EventVerb::Update;
                 later.is_some_and(is_update).then_some(Reason::RecreationAsUpdate)
             }
         }
     }
 }
 
-fn both_told(ours: &Of<'_>, theirs: &Of<'_>, at: usize, a: Telling, b: Telling) -> Vec<Option<Reason>> {
+fn both_told(ours: &Of<'_>, theirs: &Of<'_>, at: usize, a: Delivery, b: Delivery) -> Vec<Option<Reason>> {
     let mut reasons = Vec::new();
     match (a.verb, b.verb) {
         (a, b) if a == b => {}
-        (TellingVerb::Add, TellingVerb::Update) if !theirs.knows_earlier(at) => {
+        (EventVerb::Add, EventVerb::Update) if !theirs.knows_earlier(at) => {
             reasons.push(Some(Reason::RecreationAsUpdate));
         }
-        (TellingVerb::Add, TellingVerb::Update) => {
+        (EventVerb::Add, EventVerb::Update) => {
             reasons.push((!ours.knows_earlier(at)).then_some(Reason::AddOrUpdate));
         }
-        (TellingVerb::Update, TellingVerb::Add) => {
+        (EventVerb::Update, EventVerb::Add) => {
             reasons.push((!theirs.knows_earlier(at)).then_some(Reason::AddOrUpdate));
         }
         _ => reasons.push(None),

@@ -6,15 +6,15 @@ use super::judge::Account;
 use crate::oracle::History;
 use crate::proxy::Asked;
 
-/// The versions of which an informer need not have told, by the requests it made.
+/// The versions that an informer may have missed, computed from its requests.
 ///
-/// A watch that goes on where the one before ended misses nothing; nor does the last one. What lies between the last version before a
-/// read of the whole state and the first version after it may have been told only as far as that state shows it.
+/// A watch that continues where the one before ended misses nothing; nor does the last one. Changes between the last
+/// version before a read of the whole state and the first version after it may be missing, except for what the state shows.
 #[derive(Clone, Debug)]
 pub struct Gaps(Vec<RangeInclusive<u64>>);
 
 impl Gaps {
-    /// By what was asked for, oldest first.
+    /// Computes the gaps from the requests, oldest first.
     pub fn between(asked: &[Asked]) -> Self {
         let mut gaps = Vec::new();
         let (mut last, mut has_read) = (0, true);
@@ -40,18 +40,18 @@ impl Gaps {
         self.0.iter().any(|gap| gap.contains(&version))
     }
 
-    /// Demands that everything was told that lies in no gap.
+    /// Checks that every revision outside of the gaps was delivered.
     ///
     /// # Errors
-    /// What was not told.
+    /// The text names the missing revision.
     pub fn explain(&self, history: &History, account: &Account) -> Result<(), String> {
         for key in history.keys() {
-            let told = account.tellings.get(key);
+            let delivered = account.tellings.get(key);
             for (at, revision) in history.of(key).iter().enumerate() {
-                let is_told = told.is_some_and(|told| told.contains_key(&at));
+                let is_told = delivered.is_some_and(|delivered| delivered.contains_key(&at));
                 if !is_told && !self.cover(revision.rv) {
                     return Err(format!(
-                        "nothing was told of {key} {revision:?}, and no read of the state lies there: {:?}",
+                        "{key} {revision:?} was not delivered, and no read of the state covers it: {:?}",
                         self.0
                     ));
                 }

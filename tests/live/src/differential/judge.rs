@@ -1,46 +1,46 @@
-//! Judges what one informer told: for each name a part of what happened, in order, and with the right verbs.
+//! Checks the events of one informer: for each name a part of the history, in order, and with the right verbs.
 
 use std::collections::BTreeMap;
 
-use crate::oracle::{History, Presence, Revision, TellingVerb, Told};
+use crate::oracle::{Delivered, EventVerb, History, Presence, Revision};
 
-/// What an informer told of a history that is not ours to forbid, though our own never does it.
+/// An event of client-go that is allowed, although ours never delivers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deviation {
     /// A change of an object into another one of the same name, instead of a deletion and an addition.
     RecreationAsUpdate,
-    /// A change to the version that was told already.
+    /// An update to the version that was delivered before.
     Repeated,
-    /// A deletion of what it had told the deletion of, or had never told of.
+    /// A deletion of an object that was deleted before, or never delivered.
     DeletedUnknown,
-    /// An addition of what it had told of already.
+    /// An addition of an object that was delivered before.
     AddedKnown,
 }
 
-/// How one revision was told.
+/// How one revision was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Telling {
+pub struct Delivery {
     /// As what.
-    pub verb: TellingVerb,
+    pub verb: EventVerb,
     /// As part of the initial state.
     pub initial: bool,
     /// As a deletion found out afterwards.
     pub missed: bool,
 }
 
-/// What an informer told, found to be true.
+/// The events of an informer, after the check.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     /// By key, then by the position of the revision in the history of the key.
-    pub tellings: BTreeMap<String, BTreeMap<usize, Telling>>,
+    pub tellings: BTreeMap<String, BTreeMap<usize, Delivery>>,
     /// Where it deviated, by key and position.
     pub deviations: Vec<(String, usize, Deviation)>,
 }
 
-/// What the listener of an informer knows of one name: the position of the revision told last.
+/// What a handler knows of one name: the position of the last revision delivered.
 #[derive(Clone, Copy, Debug)]
 enum Known {
-    /// Nothing, or that all is gone up to a position.
+    /// Nothing, or the deletion at a position.
     Nothing {
         after: Option<usize>,
     },
@@ -52,29 +52,32 @@ enum Known {
 /// Judges an informer's events against what happened.
 ///
 /// # Errors
-/// What was told is not a part of the history, goes backwards, or does not end where the history ends; the text says where.
-pub fn judge(history: &History, events: &[Told]) -> Result<Account, String> {
+/// The events are not a part of the history, go backwards, or do not end where the history ends; the text names the event.
+pub fn judge(history: &History, events: &[Delivered]) -> Result<Account, String> {
     let mut account = Account::default();
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
-    for told in events {
+    for delivered in events {
         let state = known
-            .entry(told.key.clone())
+            .entry(delivered.key.clone())
             .or_insert(Known::Nothing { after: None });
-        let step = step(history.of(&told.key), *state, told).map_err(|why| format!("{told:?}: {why}"))?;
+        let step = step(history.of(&delivered.key), *state, delivered)
+            .map_err(|why| format!("{delivered:?}: {why}"))?;
         *state = step.known;
         if let Some(deviation) = step.deviation {
-            account.deviations.push((told.key.clone(), step.at, deviation));
+            account
+                .deviations
+                .push((delivered.key.clone(), step.at, deviation));
         }
         if !matches!(
             step.deviation,
             Some(Deviation::Repeated | Deviation::DeletedUnknown)
         ) {
-            let telling = Telling {
-                verb: told.verb,
-                initial: told.initial,
-                missed: told.missed,
+            let telling = Delivery {
+                verb: delivered.verb,
+                initial: delivered.initial,
+                missed: delivered.missed,
             };
-            let tellings = account.tellings.entry(told.key.clone()).or_default();
+            let tellings = account.tellings.entry(delivered.key.clone()).or_default();
             tellings.insert(step.at, telling);
         }
     }
@@ -97,21 +100,21 @@ struct Step {
     deviation: Option<Deviation>,
 }
 
-fn step(revisions: &[Revision], known: Known, told: &Told) -> Result<Step, String> {
+fn step(revisions: &[Revision], known: Known, delivered: &Delivered) -> Result<Step, String> {
     let floor = match known {
         Known::Nothing { after } => after,
         Known::Object { at } => Some(at),
     };
     let is_after = |at: usize| floor.is_none_or(|floor| at > floor);
-    match told.verb {
-        TellingVerb::Add | TellingVerb::Update => {
-            let at = find(revisions, told, Presence::There)?;
-            let deviation = match (told.verb, known) {
-                (TellingVerb::Add, Known::Nothing { .. }) => None,
-                (TellingVerb::Add, Known::Object { .. }) => Some(Deviation::AddedKnown),
+    match delivered.verb {
+        EventVerb::Add | EventVerb::Update => {
+            let at = find(revisions, delivered, Presence::There)?;
+            let deviation = match (delivered.verb, known) {
+                (EventVerb::Add, Known::Nothing { .. }) => None,
+                (EventVerb::Add, Known::Object { .. }) => Some(Deviation::AddedKnown),
                 (_, Known::Nothing { .. }) => return Err("a change of what was never added".to_owned()),
                 (_, Known::Object { at: before }) if before == at => Some(Deviation::Repeated),
-                (_, Known::Object { at: before }) if revisions[before].uid != told.uid => {
+                (_, Known::Object { at: before }) if revisions[before].uid != delivered.uid => {
                     Some(Deviation::RecreationAsUpdate)
                 }
                 _ => None,
@@ -125,9 +128,9 @@ fn step(revisions: &[Revision], known: Known, told: &Told) -> Result<Step, Strin
                 deviation,
             })
         }
-        TellingVerb::Delete => {
+        EventVerb::Delete => {
             let Known::Object { at: before } = known else {
-                let at = find(revisions, told, Presence::Gone)?;
+                let at = find(revisions, delivered, Presence::Gone)?;
                 return Ok(Step {
                     known: Known::Nothing {
                         after: floor.max(Some(at)),
@@ -136,11 +139,11 @@ fn step(revisions: &[Revision], known: Known, told: &Told) -> Result<Step, Strin
                     deviation: Some(Deviation::DeletedUnknown),
                 });
             };
-            let at = match told.missed {
-                false => find(revisions, told, Presence::Gone)?,
-                true => end_of_life(revisions, before, told)?,
+            let at = match delivered.missed {
+                false => find(revisions, delivered, Presence::Gone)?,
+                true => end_of_life(revisions, before, delivered)?,
             };
-            if revisions[before].uid != told.uid {
+            if revisions[before].uid != delivered.uid {
                 return Err("the deletion of another object of this name".to_owned());
             }
             if !is_after(at) {
@@ -152,27 +155,29 @@ fn step(revisions: &[Revision], known: Known, told: &Told) -> Result<Step, Strin
                 deviation: None,
             })
         }
-        TellingVerb::Store | TellingVerb::End => Err("this is no event".to_owned()),
+        EventVerb::Store | EventVerb::End => Err("this is no event".to_owned()),
     }
 }
 
-fn find(revisions: &[Revision], told: &Told, presence: Presence) -> Result<usize, String> {
+fn find(revisions: &[Revision], delivered: &Delivered, presence: Presence) -> Result<usize, String> {
     let is_it = |revision: &Revision| {
-        revision.rv.to_string() == told.rv && revision.uid == told.uid && revision.presence == presence
+        revision.rv.to_string() == delivered.rv
+            && revision.uid == delivered.uid
+            && revision.presence == presence
     };
     let at = revisions.iter().position(is_it);
     at.ok_or_else(|| format!("the server never had this revision {presence:?}"))
 }
 
-/// Where the object whose last known revision is told was really deleted.
-fn end_of_life(revisions: &[Revision], before: usize, told: &Told) -> Result<usize, String> {
-    if revisions[before].rv.to_string() != told.rv {
+/// Returns the position at which the object with this last known revision was deleted.
+fn end_of_life(revisions: &[Revision], before: usize, delivered: &Delivered) -> Result<usize, String> {
+    if revisions[before].rv.to_string() != delivered.rv {
         return Err(format!(
-            "its last known state is not what was told last, which was {}",
+            "its last known state is not the last one delivered, which was {}",
             revisions[before].rv
         ));
     }
-    let is_end = |revision: &Revision| revision.uid == told.uid && revision.presence == Presence::Gone;
+    let is_end = |revision: &Revision| revision.uid == delivered.uid && revision.presence == Presence::Gone;
     let end = revisions.iter().position(is_end);
     end.ok_or_else(|| "the server never deleted it".to_owned())
 }

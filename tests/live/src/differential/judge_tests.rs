@@ -1,7 +1,7 @@
 //! The judge and the comparer on small histories written by hand.
 
 use crate::differential::{Differences, Gaps, Reason, Side, compare, judge};
-use crate::oracle::{History, Presence, Revision, TellingVerb, Told};
+use crate::oracle::{Delivered, EventVerb, History, Presence, Revision};
 use crate::proxy::Asked;
 
 /// One name, written as `1a 2a 3a- 4b`: version and object, and a minus where it is deleted.
@@ -26,16 +26,16 @@ fn history(text: &str) -> History {
 }
 
 /// Events, written as `+1a` (`i1a` if initial), `=2a`, `-3a` (`?2a` if missed).
-fn events(text: &str) -> Vec<Told> {
+fn events(text: &str) -> Vec<Delivered> {
     let event = |word: &str| {
         let (sign, rest) = word.split_at(1);
         let (rv, uid) = rest.split_at(rest.len() - 1);
         let verb = match sign {
-            "+" | "i" => TellingVerb::Add,
-            "=" => TellingVerb::Update,
-            _ => TellingVerb::Delete,
+            "+" | "i" => EventVerb::Add,
+            "=" => EventVerb::Update,
+            _ => EventVerb::Delete,
         };
-        Told {
+        Delivered {
             verb,
             key: "ns/x".to_owned(),
             rv: rv.to_owned(),
@@ -47,12 +47,12 @@ fn events(text: &str) -> Vec<Told> {
     text.split_whitespace().map(event).collect()
 }
 
-fn check_refused(happened: &str, told: &str, why: &str) {
-    let error = judge(&history(happened), &events(told)).unwrap_err();
-    assert!(error.contains(why), "{told} of {happened}: {error}");
+fn check_refused(happened: &str, delivered: &str, why: &str) {
+    let error = judge(&history(happened), &events(delivered)).unwrap_err();
+    assert!(error.contains(why), "{delivered} of {happened}: {error}");
 }
 
-/// Each side asked for the same.
+/// Both sides made the same requests.
 fn differences(happened: &str, ours: &str, theirs: &str, asked: &[Asked]) -> Result<Differences, String> {
     let history = history(happened);
     let ours = judge(&history, &events(ours))?;
@@ -81,7 +81,7 @@ fn what_never_happened_or_is_told_wrongly_is_no_account() {
     check_refused("1a 2a", "+1a", "ends as");
     check_refused("1a 2a-", "+1a", "ends as");
     check_refused("1a 2a", "+1a ?1a", "never deleted");
-    check_refused("1a 2a 3a-", "+2a ?1a", "not what was told last");
+    check_refused("1a 2a 3a-", "+2a ?1a", "not the last one delivered");
 }
 
 #[test]

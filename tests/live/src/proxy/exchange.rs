@@ -11,10 +11,10 @@ use super::Shared;
 use super::message::{Body, Framing, Head, request_body};
 use super::plan::{Fate, FaultKind, Harm, Verb};
 
-/// The largest watch event that is told twice.
+/// The largest watch event that is sent twice.
 const MAX_FRAME: usize = 4 * 1024 * 1024;
 
-/// What becomes of the connection after a request.
+/// What happens to the connection after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// It waits for the next one.
@@ -62,7 +62,7 @@ pub(super) async fn exchange(client: &mut BufReader<TcpStream>, shared: &Shared)
         Fate::Body { harm: drawn, after } => harm = Some(Pending { harm: drawn, after }),
     }
 
-    // One object cannot be told from the next in a compressed body.
+    // Objects have no visible boundaries in a compressed body.
     if matches!(
         harm,
         Some(Pending {
@@ -146,7 +146,7 @@ struct Relay<'a> {
     pending: Option<Pending>,
     /// How many bytes the client has.
     passed: u64,
-    /// The event that is not complete yet, where one is to be told twice.
+    /// The incomplete event, if one is to be sent twice.
     frame: Vec<u8>,
 }
 
@@ -220,7 +220,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Passes a piece on, and the first event that ends after so many bytes a second time.
+    /// Forwards a chunk, and sends the first event that ends after this many bytes a second time.
     async fn duplicate(&mut self, piece: &[u8], after: u64) -> io::Result<()> {
         let mut rest = piece;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -292,7 +292,7 @@ async fn gone(client: &mut BufReader<TcpStream>) {
     let _bytes = client.fill_buf().await;
 }
 
-/// Says nothing for so long, or until the client has left, or faults are over.
+/// Sends nothing for this time, or until the client disconnects or the faults end.
 async fn silence(client: &mut BufReader<TcpStream>, shared: &Shared, time: Duration) {
     tokio::select! {
         () = tokio::time::sleep(time) => {}
@@ -301,7 +301,7 @@ async fn silence(client: &mut BufReader<TcpStream>, shared: &Shared, time: Durat
     }
 }
 
-/// A refusal in the words of kube-apiserver.
+/// A refusal as kube-apiserver words it.
 fn refusal_bytes(code: u16, reason: &str, retry_after: u32) -> Vec<u8> {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

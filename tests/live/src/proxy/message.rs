@@ -235,7 +235,7 @@ async fn end_of_line(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()>
     stream.take(MAX_HEAD).read_line(&mut line).await?;
     match line.as_str() {
         "\r\n" | "\n" => Ok(()),
-        _ => Err(invalid("a chunk that is longer than its head says")),
+        _ => Err(invalid("a chunk that is longer than announced")),
     }
 }
 

@@ -10,12 +10,12 @@ use rand::{RngExt as _, SeedableRng as _};
 /// What a proxy can do to a request or to the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
-    /// The body ends in the middle of an object, and HTTP says that this is its end. (Where the length was announced, the
+    /// The body ends in the middle of an object, and is complete as far as HTTP is concerned. (If the length was announced, the
     /// connection is closed early.)
     CutObject,
     /// The connection is closed in the middle of a chunk, whose head promised more.
     CutChunk,
-    /// A compressed body ends in the middle of a gzip member, and HTTP says that this is its end.
+    /// A compressed body ends in the middle of a gzip member, and is complete as far as HTTP is concerned.
     CutGzip,
     /// The answer comes later.
     Delay,
@@ -31,7 +31,7 @@ pub enum FaultKind {
     InternalError,
     /// The answer is 503 with a `Retry-After`.
     Unavailable,
-    /// A watch is answered with 410, as if the server had forgotten the version it asks for: the client must read everything again.
+    /// A watch is answered with 410, as if its version were compacted: the client must list again.
     Expired,
     /// The request goes to the second server, which may lag behind.
     Stale,
@@ -78,7 +78,7 @@ impl fmt::Display for FaultKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FaultProfile {
-    /// The part of the requests that meet a fault of their own, from 0 to 1. Default 0.8. Watches end by a fault in any case, if there is
+    /// The probability of a fault per request, from 0 to 1. Default 0.8. Watches end by a fault in any case, if there is
     /// one for bodies among the kinds.
     pub probability: f64,
     /// The kinds to draw from, each as likely as the others. Default: all.
@@ -117,17 +117,17 @@ impl FaultProfile {
     }
 }
 
-/// What a request asks for, as far as faults care.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// A watch that goes on from a version.
+    /// A watch from a version.
     Watch,
     /// A watch that begins with the whole state.
     WatchList,
     Other,
 }
 
-/// What becomes of one request.
+/// What happens to one request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fate {
     Pass,
@@ -137,7 +137,7 @@ pub(super) enum Fate {
     ResetAtOnce,
     Delay(Duration),
     Stale,
-    /// The body is harmed after so many bytes.
+    /// The body is damaged after this many bytes.
     Body {
         harm: Harm,
         after: u64,

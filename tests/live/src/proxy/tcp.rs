@@ -51,7 +51,7 @@ impl TcpRelay {
         self.gate.send_replace(Gate::Held);
     }
 
-    /// What waits goes on.
+    /// Connections that wait continue.
     pub fn release(&self) {
         self.gate.send_replace(Gate::Open);
     }
@@ -100,7 +100,7 @@ async fn pass(
         if count == 0 {
             return Ok(());
         }
-        // The relay is gone when this fails, and this task with it.
+        // This fails only after the relay has ended, and this task with it.
         gate.wait_for(|gate| *gate == Gate::Open)
             .await
             .map_err(io::Error::other)?;

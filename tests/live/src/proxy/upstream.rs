@@ -47,7 +47,7 @@ impl Upstream {
         })
     }
 
-    /// Sends this instead of the client's `User-Agent`, for a server that must tell one path to it from another.
+    /// Sends this instead of the client's `User-Agent`, for a server that must distinguish the two paths.
     #[must_use]
     pub fn user_agent(mut self, name: impl Into<String>) -> Self {
         self.user_agent = Some(name.into());

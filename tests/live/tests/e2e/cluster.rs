@@ -1,4 +1,4 @@
-//! The cluster itself: that it starts, does what it is told, and leaves nothing.
+//! The cluster itself: it starts, obeys its options, and leaves nothing behind.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
@@ -63,7 +63,7 @@ async fn users_without_rights_are_refused_and_unknown_ones_do_not_exist() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_start_shows_its_last_words() {
+async fn a_server_that_cannot_start_shows_the_end_of_its_log() {
     let mut options = options();
     options.flags = vec!["--no-such-flag".to_owned()];
     let error = Cluster::start(options).await.err().unwrap().to_string();
@@ -73,13 +73,13 @@ async fn a_server_that_cannot_start_shows_its_last_words() {
     );
 }
 
-/// Begins the line in which a process that is to be killed says where its cluster is.
+/// The prefix of the line in which the process under test prints where its cluster is.
 const MARK: &str = "cluster: ";
 
-/// Tells this program, started by its own test, to be that process.
-const VICTIM: &str = "INFORMER_LIVE_VICTIM";
+/// Set in the process under test, which is this program, started by its own test.
+const UNDER_TEST: &str = "INFORMER_LIVE_UNDER_TEST";
 
-/// What that process does: it never ends by itself.
+/// Runs in the process under test, which never ends by itself.
 #[expect(clippy::print_stdout, reason = "the process that will kill it reads this")]
 async fn hold_a_cluster() {
     let cluster = Cluster::start(options()).await.unwrap();
@@ -94,13 +94,13 @@ async fn hold_a_cluster() {
 
 #[tokio::test]
 async fn a_cluster_is_gone_when_its_process_was_killed() {
-    if std::env::var_os(VICTIM).is_some() {
+    if std::env::var_os(UNDER_TEST).is_some() {
         return hold_a_cluster().await;
     }
     let this = "cluster::a_cluster_is_gone_when_its_process_was_killed";
     let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", this, "--nocapture"])
-        .env(VICTIM, "yes")
+        .env(UNDER_TEST, "yes")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -108,7 +108,7 @@ async fn a_cluster_is_gone_when_its_process_was_killed() {
     let line = lines
         .map_while(Result::ok)
         .find_map(|line| line.strip_prefix(MARK).map(str::to_owned));
-    let line = line.expect("it says where its cluster is");
+    let line = line.expect("it prints where its cluster is");
     let parts: Vec<&str> = line.split(' ').collect();
     let (urls, folder) = (
         [parts[0].parse().unwrap(), parts[1].parse().unwrap()],

@@ -7,7 +7,7 @@ use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patc
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::support::{BOUND, Room, agree, eventually, impatient, shared, start, until, visible};
+use crate::support::{BOUND, Room, agree, eventually, shared, short_waits, start, until, visible};
 
 /// A definition that no other test uses.
 struct Custom {
@@ -87,7 +87,7 @@ impl Custom {
     fn informer(&self) -> SharedInformer<DynamicObject> {
         SharedInformer::builder_with(self.client.clone(), self.kind.clone())
             .namespace(&self.namespace)
-            .reflector(|_| impatient())
+            .reflector(|_| short_waits())
             .build()
             .unwrap()
     }
@@ -113,9 +113,9 @@ async fn a_definition_comes_changes_goes_and_comes_again() {
     let room = Room::new(shared().await, "custom").await;
     let custom = Custom::new(&room, "widgets", "Widget");
     let informer = custom.informer();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
 
-    // Not there yet: said so, and not in sync.
+    // The definition does not exist yet: reported, and not in sync.
     informer.start().unwrap();
     until(&informer, "not found", |status| is_not_found(&status.state)).await;
     assert!(!informer.has_synced());
@@ -125,14 +125,14 @@ async fn a_definition_comes_changes_goes_and_comes_again() {
     informer.synced_within(BOUND).await.unwrap();
     custom.create("a").await;
     custom.create("b").await;
-    agree(&informer, &story, &custom.objects).await;
+    agree(&informer, &recorder, &custom.objects).await;
 
     // It changes: new objects have the new default.
     custom.redefine().await;
     eventually(async || {
         let number = informer.indexer().len();
         custom.create(&format!("new-{number}")).await;
-        agree(&informer, &story, &custom.objects).await;
+        agree(&informer, &recorder, &custom.objects).await;
         let cached = informer.indexer().list();
         match cached.iter().any(|object| object.data["spec"]["color"] == "red") {
             true => Ok(()),
@@ -145,7 +145,7 @@ async fn a_definition_comes_changes_goes_and_comes_again() {
     custom.undefine().await;
     until(&informer, "not found", |status| is_not_found(&status.state)).await;
     eventually(
-        async || match (informer.indexer().len(), story.final_state().unwrap().len()) {
+        async || match (informer.indexer().len(), recorder.final_state().unwrap().len()) {
             (0, 0) => Ok(()),
             left => Err(format!("{left:?} objects are left")),
         },
@@ -157,7 +157,7 @@ async fn a_definition_comes_changes_goes_and_comes_again() {
     custom.define().await;
     custom.create("a").await;
     until(&informer, "live", |status| is_live(&status.state)).await;
-    agree(&informer, &story, &custom.objects).await;
+    agree(&informer, &recorder, &custom.objects).await;
     assert_eq!(informer.indexer().len(), 1);
     informer.shutdown().await;
 }
@@ -169,7 +169,7 @@ async fn a_finalizer_keeps_an_object_until_it_is_taken_off() {
     custom.define().await;
     custom.create("held").await;
     let informer = custom.informer();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     let patch = async |finalizers: Value| {
         let patch = Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
@@ -182,16 +182,16 @@ async fn a_finalizer_keeps_an_object_until_it_is_taken_off() {
         .delete("held", &DeleteParams::default())
         .await
         .unwrap();
-    agree(&informer, &story, &custom.objects).await;
+    agree(&informer, &recorder, &custom.objects).await;
     let cached = informer.indexer().list();
     assert!(
         cached[0].metadata.deletion_timestamp.is_some(),
         "it is on its way out, and there"
     );
     patch(json!(null)).await;
-    agree(&informer, &story, &custom.objects).await;
+    agree(&informer, &recorder, &custom.objects).await;
     assert_eq!(
-        story.summary(),
+        recorder.summary(),
         ["initial held", "update held", "update held", "delete held"]
     );
     informer.shutdown().await;

@@ -33,7 +33,7 @@ async fn define(room: &Room) {
         .unwrap();
 }
 
-/// Creates an object with so many levels. Sent and answered as text: kube could not decode the answer.
+/// Creates an object with this many levels. Sent and answered as text, because kube cannot decode the answer.
 async fn create(room: &Room, name: &str, levels: usize) {
     let nested = format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
     let body = format!(

@@ -1,6 +1,7 @@
-//! Our informer and client-go's on the same server, through the same faults: both tell the truth, and every difference has a reason.
+//! Our informer and client-go's on the same server with the same faults: both deliver true events, and every difference
+//! has a reason.
 //!
-//! `cargo xtask e2e --differential --seed 7` plays one seed again. What both sides told is kept in the target folder, under
+//! `cargo xtask e2e --differential --seed 7` runs one seed again. The events of both sides are kept in the target folder, under
 //! `differential/seed-<number>`, as JSON lines.
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use futures::StreamExt as _;
 use informer_core::{InitialState, ReflectorConfig, SharedInformer};
 use informer_it::recorder::Recorder;
 use informer_live::{
-    ADMIN, Cluster, Differences, FaultKind, FaultProxy, Gaps, History, Oracle, Side, TellingVerb, Told,
+    ADMIN, Cluster, Delivered, Differences, EventVerb, FaultKind, FaultProxy, Gaps, History, Oracle, Side,
     Upstream, compare, judge, target,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -24,7 +25,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::storms::{Laggard, add, fill, last_word, profile, seeds, table, write};
 use crate::support::{BOUND, Room, shared};
 
-/// How many runs go on at a time.
+/// The number of runs at a time.
 const AT_A_TIME: usize = 4;
 
 /// Builds the Go program; none if there is no Go.
@@ -46,13 +47,13 @@ async fn build() -> Option<PathBuf> {
     Some(program)
 }
 
-/// client-go's informer in a process of its own.
+/// client-go's informer, in a separate process.
 struct ClientGo {
     /// Kills it when dropped; it also ends by itself when its input does.
     _child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
-    events: Vec<Told>,
+    events: Vec<Delivered>,
 }
 
 impl ClientGo {
@@ -80,41 +81,41 @@ impl ClientGo {
     }
 
     /// What is in its store now.
-    async fn store(&mut self) -> Vec<Told> {
+    async fn store(&mut self) -> Vec<Delivered> {
         self.input.write_all(b"store\n").await.unwrap();
         let mut store = Vec::new();
         loop {
             let line = self.output.next_line().await.unwrap();
-            let told: Told = serde_json::from_str(&line.expect("it ended by itself")).unwrap();
-            match told.verb {
-                TellingVerb::End => return store,
-                TellingVerb::Store => store.push(told),
-                TellingVerb::Add | TellingVerb::Update | TellingVerb::Delete => self.events.push(told),
+            let delivered: Delivered = serde_json::from_str(&line.expect("it ended by itself")).unwrap();
+            match delivered.verb {
+                EventVerb::End => return store,
+                EventVerb::Store => store.push(delivered),
+                EventVerb::Add | EventVerb::Update | EventVerb::Delete => self.events.push(delivered),
             }
         }
     }
 }
 
-/// What a handler must believe to be there. It hears of things later than the store has them.
-fn believed(events: &[Told]) -> BTreeMap<String, (u64, String)> {
+/// Waits until a handler has received everything. Handlers receive events after the store has them.
+fn believed(events: &[Delivered]) -> BTreeMap<String, (u64, String)> {
     let mut believed = BTreeMap::new();
     for event in events {
         match event.verb {
-            TellingVerb::Delete => believed.remove(&event.key),
+            EventVerb::Delete => believed.remove(&event.key),
             _ => believed.insert(event.key.clone(), version(event)),
         };
     }
     believed
 }
 
-fn version(told: &Told) -> (u64, String) {
-    (told.rv.parse().unwrap(), told.uid.clone())
+fn version(delivered: &Delivered) -> (u64, String) {
+    (delivered.rv.parse().unwrap(), delivered.uid.clone())
 }
 
-fn versions(store: &[Told]) -> BTreeMap<String, (u64, String)> {
+fn versions(store: &[Delivered]) -> BTreeMap<String, (u64, String)> {
     store
         .iter()
-        .map(|told| (told.key.clone(), version(told)))
+        .map(|delivered| (delivered.key.clone(), version(delivered)))
         .collect()
 }
 
@@ -125,8 +126,8 @@ fn token(cluster: &Cluster) -> String {
     config["users"][0]["user"]["token"].as_str().unwrap().to_owned()
 }
 
-/// Keeps what one side told, for whoever wants to know why.
-fn keep(seed: u64, name: &str, lines: &[Told]) {
+/// Keeps the events of one side, to analyse a failure.
+fn keep(seed: u64, name: &str, lines: &[Delivered]) {
     let folder = target().join(format!("differential/seed-{seed}"));
     std::fs::create_dir_all(&folder).unwrap();
     let text: Vec<String> = lines
@@ -182,7 +183,7 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
     reflector.backoff.cap = Duration::from_secs(1);
     let builder = SharedInformer::<ConfigMap>::builder(client).reflector(|_| reflector);
     let informer = builder.namespace(&room.name).build().unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     let url = their_proxy.url().to_string();
     let mut client_go = ClientGo::start(program, &room, &url, &token(cluster), initial);
     informer.start().unwrap();
@@ -196,10 +197,10 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
     let start = Instant::now();
     let (ours, theirs, events) = loop {
         let list = informer.indexer().list();
-        let ours: Vec<Told> = list.iter().map(|object| Told::stored(&**object)).collect();
+        let ours: Vec<Delivered> = list.iter().map(|object| Delivered::stored(&**object)).collect();
         let theirs = client_go.store().await;
         let there = history.last();
-        let events: Vec<Told> = story.events().iter().map(Told::of).collect();
+        let events: Vec<Delivered> = recorder.events().iter().map(Delivered::of).collect();
         let is_same = versions(&ours) == there && versions(&theirs) == there;
         if is_same && believed(&events) == there && believed(&client_go.events) == there {
             break (ours, theirs, events);
@@ -267,7 +268,7 @@ async fn both_informers_tell_the_truth_and_differ_only_for_known_reasons() {
         revisions += outcome.revisions;
     }
     println!(
-        "{count} runs, {revisions} revisions; events told: ours {}, client-go {}",
+        "{count} runs, {revisions} revisions; events delivered: ours {}, client-go {}",
         events[0], events[1]
     );
     println!(

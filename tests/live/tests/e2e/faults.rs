@@ -1,5 +1,5 @@
-//! The server restarted, paused and forgetful, and connections cut: afterwards the cache is what the server has, and the
-//! handler was told a true story.
+//! The server restarted, paused and forgetful, and connections cut: afterwards the cache equals the server, and
+//! the events of the handler are consistent.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,14 +16,14 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::support::{BOUND, Room, agree, eventually, impatient, item, options, shared, start, until};
+use crate::support::{BOUND, Room, agree, eventually, item, options, shared, short_waits, start, until};
 use crate::tap::{Gate, Tap};
 use crate::wire::Wire;
 
 /// How many names the writer uses: few enough that each is made and deleted again and again.
 const NAMES: u32 = 20;
 
-/// Creates, changes and deletes at random, without a care for what fails.
+/// Creates, changes and deletes at random, and ignores failures.
 struct Writer(JoinHandle<u64>, tokio::sync::watch::Sender<bool>);
 
 impl Writer {
@@ -42,7 +42,7 @@ impl Writer {
         Self(tokio::spawn(work), sender)
     }
 
-    /// Stops writing, and says how many writes succeeded.
+    /// Stops writing, and returns the number of successful writes.
     async fn stop(self) -> u64 {
         self.1.send_replace(true);
         let done = tokio::time::timeout(BOUND, self.0).await;
@@ -67,16 +67,16 @@ async fn write(items: &Api<ConfigMap>, random: &mut SmallRng) -> bool {
             }
         }
     };
-    // A request to a server that is paused would wait as long as that.
+    // A request to a paused server would wait until it is resumed.
     tokio::time::timeout(Duration::from_secs(5), write)
         .await
         .unwrap_or(false)
 }
 
-/// An informer of a room's ConfigMaps, its story, and the codes of the errors it met.
+/// An informer of a namespace's ConfigMaps, its recorded events, and the codes of its errors.
 struct Watched {
     informer: SharedInformer<ConfigMap>,
-    story: Recorder<ConfigMap>,
+    recorder: Recorder<ConfigMap>,
     codes: Arc<Mutex<Vec<u16>>>,
 }
 
@@ -86,7 +86,7 @@ impl Watched {
         let met = codes.clone();
         let informer = SharedInformer::builder(client)
             .namespace(&room.name)
-            .reflector(|_| impatient())
+            .reflector(|_| short_waits())
             .initial_state(initial)
             .on_watch_error(move |_, error| {
                 if let SourceError::Status { status } = error {
@@ -95,22 +95,22 @@ impl Watched {
             })
             .build()
             .unwrap();
-        let (story, _) = Recorder::of(&informer).unwrap();
+        let (recorder, _) = Recorder::of(&informer).unwrap();
         Self {
             informer,
-            story,
+            recorder,
             codes,
         }
     }
 
-    /// The two ways to read the state, each through a line of its own.
+    /// One informer for each way to read the state, with separate connections.
     fn both(cluster: &Cluster, wire: &Wire, room: &Room) -> [Self; 2] {
         [InitialState::WatchList, InitialState::List]
             .map(|initial| Self::new(wire.client_as(cluster, ADMIN), room, initial))
     }
 
     async fn agree(&self, room: &Room) {
-        agree(&self.informer, &self.story, &room.items()).await;
+        agree(&self.informer, &self.recorder, &room.items()).await;
         until(&self.informer, "live", |status| {
             matches!(status.state, State::Live)
         })
@@ -122,10 +122,10 @@ impl Watched {
     }
 }
 
-/// Waits until so many more events have come, so that a fault hits a working informer.
+/// Waits for this many more events, so that a fault hits a working informer.
 async fn more(watched: &Watched, count: usize) {
-    let before = watched.story.len();
-    eventually(async || match watched.story.len() - before {
+    let before = watched.recorder.len();
+    eventually(async || match watched.recorder.len() - before {
         more if more >= count => Ok(()),
         more => Err(format!("only {more} of {count} events")),
     })
@@ -133,7 +133,7 @@ async fn more(watched: &Watched, count: usize) {
 }
 
 async fn finish(watched: [Watched; 2], room: &Room, writer: Writer) {
-    assert!(writer.stop().await > 0, "the test has written nothing");
+    assert!(writer.stop().await > 0, "the test wrote nothing");
     for watched in watched {
         watched.agree(room).await;
         watched.informer.shutdown().await;
@@ -186,14 +186,14 @@ async fn what_was_compacted_away_is_read_anew() {
     room.create("replaced", "2").await;
     room.create("new", "1").await;
     cluster.compact().await.unwrap();
-    // Its caches would still know; a new process does not.
+    // A new process has an empty watch cache.
     cluster.restart_apiserver().await.unwrap();
-    wire.mend();
+    wire.reconnect();
 
     for watched in &watched {
         watched.agree(&room).await;
         assert!(watched.has_met(410), "{:?}", watched.codes);
-        let words = watched.story.summary();
+        let words = watched.recorder.summary();
         assert!(words.contains(&"missed deleted".to_owned()), "{words:?}");
         let replaced: Vec<&String> = words.iter().filter(|word| word.ends_with("replaced")).collect();
         assert_eq!(replaced, ["initial replaced", "missed replaced", "add replaced"]);
@@ -205,7 +205,7 @@ async fn what_was_compacted_away_is_read_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn history_that_vanishes_all_the_time_does_no_harm() {
     let mut options = options();
-    // Without its cache, every list and watch of the server is at the mercy of etcd's history.
+    // Without the watch cache, every list and watch of the server depends on etcd's history.
     options.flags = vec!["--watch-cache=false".to_owned()];
     let cluster = Cluster::start(options).await.unwrap();
     let room = Room::new(&cluster, "forgetful").await;
@@ -220,7 +220,7 @@ async fn history_that_vanishes_all_the_time_does_no_harm() {
         wire.cut();
         tokio::time::sleep(Duration::from_millis(200)).await;
         cluster.compact().await.unwrap();
-        wire.mend();
+        wire.reconnect();
     }
     finish(watched, &room, writer).await;
     cluster.stop();
@@ -244,7 +244,7 @@ async fn a_list_whose_next_page_was_compacted_away_is_begun_anew() {
         .page_size(10)
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     tokio::time::timeout(BOUND, gate.reached()).await.unwrap();
     room.delete("kept-7").await;
@@ -252,13 +252,13 @@ async fn a_list_whose_next_page_was_compacted_away_is_begun_anew() {
     cluster.compact().await.unwrap();
     gate.open();
     informer.synced_within(BOUND).await.unwrap();
-    agree(&informer, &story, &room.items()).await;
-    // The page is refused, and what came before it is not kept: nothing is told twice or not at all.
+    agree(&informer, &recorder, &room.items()).await;
+    // The page is refused, and earlier pages are dropped: no object is delivered twice or lost.
     assert!(tap.seen().iter().any(|seen| seen.code == 410), "{:?}", tap.seen());
     assert!(
-        !story.summary().contains(&"initial kept-7".to_owned()),
+        !recorder.summary().contains(&"initial kept-7".to_owned()),
         "{:?}",
-        story.summary()
+        recorder.summary()
     );
     informer.shutdown().await;
     cluster.stop();
@@ -305,7 +305,7 @@ async fn connections_that_are_cut_again_and_again_lose_nothing() {
         wire.interrupt();
     }
     for watched in &watched {
-        // A watch that broke off is taken up where it was: nothing had to be read anew.
+        // A broken watch is resumed: nothing had to be listed again.
         assert_eq!(watched.informer.status().scopes[0].counts.lists, 1);
     }
     finish(watched, &room, writer).await;
@@ -323,17 +323,17 @@ async fn cuts_every_few_seconds_do_not_make_the_gaps_grow() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     let cuts = async {
         for round in 0..12 {
             room.update("a", &format!("{round}.1")).await;
             room.update("a", &format!("{round}.2")).await;
-            agree(&informer, &story, &room.items()).await;
+            agree(&informer, &recorder, &room.items()).await;
             tokio::time::sleep(Duration::from_secs(1)).await;
             wire.interrupt();
         }
-        agree(&informer, &story, &room.items()).await;
+        agree(&informer, &recorder, &room.items()).await;
     };
     // Waits that double up to a minute would add up to seven.
     let done = tokio::time::timeout(BOUND, cuts).await;

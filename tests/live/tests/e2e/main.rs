@@ -1,12 +1,12 @@
 //! Tests against a real kube-apiserver and etcd. `cargo xtask e2e` runs them, once with watch lists and once without.
 //!
-//! Most share one cluster and have a namespace each; those that hurt the server have a cluster of their own.
+//! Most share one cluster and have a namespace each; those that disturb the server have their own cluster.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 /// The embedded server's answers beside a real server's.
 mod answers;
-/// The cluster itself: that it starts, does what it is told, and leaves nothing.
+/// The cluster itself: it starts, obeys its options, and leaves nothing behind.
 mod cluster;
 /// Custom resources, whose definition comes, changes and goes while their informer runs.
 mod custom;
@@ -22,9 +22,9 @@ mod modes;
 mod partial;
 /// An etcd that is restored to an older state.
 mod restore;
-/// Rights and tokens that come and go.
+/// Permissions and tokens that are granted and revoked.
 mod rights;
-/// Which objects are asked for: by labels, by fields, by namespace.
+/// The selection of objects: by labels, fields and namespace.
 mod selection;
 /// Random writes and random faults, from seeds.
 mod storms;

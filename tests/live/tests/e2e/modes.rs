@@ -35,17 +35,17 @@ fn is_watch_list(seen: &Seen) -> bool {
     seen.uri.contains("sendInitialEvents=true")
 }
 
-/// An informer hears of what was there before, and of changes, however it asks.
+/// An informer receives existing objects and changes in every mode.
 async fn check_mode(room: &Room, informer: &SharedInformer<ConfigMap>) {
-    let (story, _) = Recorder::of(informer).unwrap();
+    let (recorder, _) = Recorder::of(informer).unwrap();
     start(informer).await;
     let changed = room.update("a", "2").await;
     let version = ResourceVersion::of(&changed.metadata).unwrap();
     informer.wait_until_within(&version, BOUND).await.unwrap();
     room.create("c", "1").await;
     room.delete("b").await;
-    agree(informer, &story, &room.items()).await;
-    let words = story.summary();
+    agree(informer, &recorder, &room.items()).await;
+    let words = recorder.summary();
     assert_eq!(words[2..], ["update a", "add c", "delete b"], "{words:?}");
 }
 
@@ -116,9 +116,9 @@ async fn thousands_of_objects_come_by_stream_or_in_one_list() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let tap = Tap::default();
         let informer = informer(&room, &tap, initial);
-        let (story, _) = Recorder::of(&informer).unwrap();
+        let (recorder, _) = Recorder::of(&informer).unwrap();
         start(&informer).await;
-        agree(&informer, &story, &room.items()).await;
+        agree(&informer, &recorder, &room.items()).await;
         assert_eq!(informer.indexer().len(), MANY);
         // From its watch cache the server answers the first list whole, whatever the limit.
         let lists = tap.seen().iter().filter(|seen| is_list(seen)).count();
@@ -139,9 +139,9 @@ async fn thousands_of_objects_come_in_pages_where_the_server_has_no_cache() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let tap = Tap::default();
         let informer = informer(&room, &tap, initial);
-        let (story, _) = Recorder::of(&informer).unwrap();
+        let (recorder, _) = Recorder::of(&informer).unwrap();
         start(&informer).await;
-        agree(&informer, &story, &room.items()).await;
+        agree(&informer, &recorder, &room.items()).await;
         let pages = tap
             .seen()
             .iter()
@@ -157,7 +157,7 @@ async fn thousands_of_objects_come_in_pages_where_the_server_has_no_cache() {
         );
         // And a watch comes from etcd itself.
         room.update("item-00007", &format!("{initial:?}")).await;
-        agree(&informer, &story, &room.items()).await;
+        agree(&informer, &recorder, &room.items()).await;
         assert_eq!(informer.indexer().len(), MANY);
         informer.shutdown().await;
     }
@@ -167,15 +167,15 @@ async fn thousands_of_objects_come_in_pages_where_the_server_has_no_cache() {
 async fn check_compressed(room: &Room, initial: InitialState, is_it: fn(&Seen) -> bool) {
     let tap = Tap::default();
     let informer = informer(room, &tap, initial);
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     let seen = tap.seen();
     let answer = seen.iter().find(|seen| is_it(seen)).unwrap();
     assert_eq!(answer.encoding, "gzip", "{seen:?}");
-    // A change comes through the same stream, as a member of its own.
+    // A change arrives on the same stream, as a separate gzip member.
     room.update("bulk-0", "changed").await;
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     informer.shutdown().await;
 }
 
@@ -205,9 +205,9 @@ async fn a_client_that_does_not_want_compression_gets_none() {
     let client = tap.on(informer_core::client::from_config(config).unwrap());
     let builder = SharedInformer::<ConfigMap>::builder(client).namespace(&room.name);
     let informer = builder.initial_state(InitialState::List).build().unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     assert!(
         tap.seen().iter().all(|seen| seen.encoding.is_empty()),
         "{:?}",

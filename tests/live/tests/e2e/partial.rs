@@ -21,20 +21,20 @@ async fn metadata_alone_is_followed_like_the_whole() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     let changed = room.update("a", "small").await;
     room.create("b", "1").await;
     room.delete("b").await;
-    eventually(async || match story.summary() {
+    eventually(async || match recorder.summary() {
         words if words == ["initial a", "update a", "add b", "delete b"] => Ok(()),
         words => Err(format!("{words:?}")),
     })
     .await;
     let cached = informer.indexer().list();
     assert_eq!(version_of(&*cached[0]), version_of(&changed));
-    assert_eq!(story.final_state().unwrap().len(), 1);
-    // The server was asked for metadata, and sent nothing else.
+    assert_eq!(recorder.final_state().unwrap().len(), 1);
+    // Metadata was requested, and nothing else was sent.
     let is_partial = |seen: &Seen| seen.accept.contains("as=PartialObjectMetadata");
     assert!(tap.seen().iter().all(is_partial), "{:?}", tap.seen());
     let kind = cached[0].types.as_ref().map(|types| types.kind.as_str());
@@ -99,11 +99,11 @@ async fn a_kind_known_at_run_time_is_followed_like_a_type() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     room.update("a", "2").await;
     let server: Api<DynamicObject> = Api::namespaced_with(room.client(), &room.name, &kind);
-    agree(&informer, &story, &server).await;
+    agree(&informer, &recorder, &server).await;
     let cached = informer.indexer().list();
     assert_eq!(cached[0].name_any(), "a");
     assert_eq!(cached[0].data["data"]["value"], "2");

@@ -4,20 +4,21 @@ use std::time::Duration;
 
 use http::{Request, Uri};
 use informer_core::{InitialState, SharedInformer};
-use informer_live::{Cluster, Story, version_of};
+use informer_it::recorder::{Recorder, version_of};
+use informer_live::Cluster;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::{Patch, PatchParams};
 use kube::client::Body;
 use serde_json::json;
 
-use crate::support::{Room, agree, impatient, options, start};
+use crate::support::{Room, agree, cached, options, short_waits, start};
 use crate::tap::Tap;
 
 /// How long the server keeps each watch open. The informer's own timeout, of five minutes at least, stays as it is.
 const WATCH: &str = "2";
 
-/// How many writes are lost. A kube-apiserver writes a few objects of its own when it starts, and must not reach the
+/// How many writes are lost. A kube-apiserver writes a few objects when it starts, and must not reach the
 /// version that the informers have seen.
 const LOST: usize = 300;
 
@@ -36,12 +37,12 @@ async fn an_etcd_restored_to_an_older_state_is_noticed_by_its_watchers() {
     let informers = [InitialState::WatchList, InitialState::List].map(|initial| {
         SharedInformer::<ConfigMap>::builder(tap.on(with_short_watches(cluster.client())))
             .namespace(&room.name)
-            .reflector(|_| impatient())
+            .reflector(|_| short_waits())
             .initial_state(initial)
             .build()
             .unwrap()
     });
-    let stories = informers
+    let recorders = informers
         .each_ref()
         .map(|informer| Story::of(informer).unwrap().0);
     for informer in &informers {
@@ -49,17 +50,17 @@ async fn an_etcd_restored_to_an_older_state_is_noticed_by_its_watchers() {
     }
     room.create("lost", "1").await;
     let last = write_often(&room, "changed").await;
-    for (informer, story) in informers.iter().zip(&stories) {
-        agree(informer, story, &room.items()).await;
+    for (informer, recorder) in informers.iter().zip(&recorders) {
+        agree(informer, recorder, &room.items()).await;
     }
 
     cluster.restore(&backup).await.unwrap();
     let hurry = tokio::spawn(hurry());
-    for (informer, story) in informers.iter().zip(&stories) {
-        agree(informer, story, &room.items()).await;
+    for (informer, recorder) in informers.iter().zip(&recorders) {
+        cached(informer, &room.items()).await;
         assert_eq!(informer.status().scopes[0].counts.rewinds, 1);
-        let words = story.words();
-        assert!(words.contains(&"missed lost".to_owned()), "{words:?}");
+        let events = recorder.summary();
+        assert!(events.contains(&"missed lost".to_owned()), "{events:?}");
     }
     let watch = format!("resourceVersion={last}");
     let is_watch = |uri: &str| uri.contains("watch=true") && uri.contains(&watch);
@@ -73,10 +74,10 @@ async fn an_etcd_restored_to_an_older_state_is_noticed_by_its_watchers() {
         "{accepted} watches from {last} were accepted: the server refuses them now"
     );
 
-    // What happens after the rewind is followed, too.
+    // Changes after the restore are received, too.
     room.update("changed", "after").await;
-    for (informer, story) in informers.iter().zip(&stories) {
-        agree(informer, story, &room.items()).await;
+    for informer in &informers {
+        cached(informer, &room.items()).await;
     }
     hurry.abort();
     for informer in informers {

@@ -1,4 +1,4 @@
-//! Rights and tokens that come and go: what an informer says meanwhile, and that it goes on by itself.
+//! Permissions and tokens that are granted and revoked: what an informer reports meanwhile, and its recovery.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::support::{BOUND, Room, agree, impatient, shared, until};
+use crate::support::{BOUND, Room, agree, shared, short_waits, until};
 use crate::wire::Wire;
 
 /// What a role in a room allows with ConfigMaps.
@@ -53,7 +53,7 @@ fn user(name: &str) -> Value {
 fn informer(client: Client, room: &Room) -> SharedInformer<ConfigMap> {
     SharedInformer::builder(client)
         .namespace(&room.name)
-        .reflector(|_| impatient())
+        .reflector(|_| short_waits())
         .build()
         .unwrap()
 }
@@ -84,14 +84,14 @@ async fn who_may_not_list_is_told_so_and_synced_when_the_right_is_given() {
     let room = Room::new(cluster, "granted").await;
     room.create("a", "1").await;
     let informer = informer(cluster.client_as("granted").unwrap(), &room);
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     until(&informer, "forbidden", |status| is_forbidden(&status.state)).await;
-    assert!(!informer.has_synced() && story.is_empty());
+    assert!(!informer.has_synced() && recorder.is_empty());
 
     allow(&room, user("granted"), &READ).await;
     informer.synced_within(BOUND).await.unwrap();
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     // A list syncs the cache before its watch is open.
     until(&informer, "live", |status| is_live(&status.state)).await;
     informer.shutdown().await;
@@ -118,11 +118,11 @@ async fn a_right_that_is_taken_away_leaves_the_cache_and_one_given_again_catches
     allow(&room, user("revoked"), &READ).await;
     let wire = Wire::to(cluster).await;
     let informer = informer(wire.client_as(cluster, "revoked"), &room);
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     informer.synced_within(BOUND).await.unwrap();
 
-    // The server does not end a watch whose right is gone; it refuses the next one.
+    // The server does not end a watch whose permission was revoked; it refuses the next one.
     take_away(&room).await;
     wire.interrupt();
     until(&informer, "forbidden", |status| is_forbidden(&status.state)).await;
@@ -132,7 +132,7 @@ async fn a_right_that_is_taken_away_leaves_the_cache_and_one_given_again_catches
     room.delete("a").await;
     room.create("c", "1").await;
     allow(&room, user("revoked"), &READ).await;
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     until(&informer, "live", |status| is_live(&status.state)).await;
     informer.shutdown().await;
 }
@@ -169,15 +169,15 @@ async fn a_token_that_expires_is_said_and_a_new_one_catches_up() {
     std::fs::write(file.path(), cluster.service_account_token(&account, short)).unwrap();
     let wire = Wire::to(cluster).await;
     let informer = informer(client_with(&wire, cluster, file.path()), &room);
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     informer.start().unwrap();
     informer.synced_within(BOUND).await.unwrap();
 
-    // The watch goes on without a good token; a new one is refused. The server remembers for some seconds that a token
-    // was good, so it is asked until it looks again.
+    // The watch continues without a valid token; a new one is refused. The server caches valid tokens for some seconds,
+    // so this repeats the request until it is refused.
     tokio::time::sleep(short).await;
     room.update("a", "2").await;
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     crate::support::eventually(async || {
         let state = informer.status().state;
         if is_live(&state) {
@@ -194,7 +194,7 @@ async fn a_token_that_expires_is_said_and_a_new_one_catches_up() {
     room.create("b", "1").await;
     let long = Duration::from_secs(3600);
     std::fs::write(file.path(), cluster.service_account_token(&account, long)).unwrap();
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     until(&informer, "live", |status| is_live(&status.state)).await;
     informer.shutdown().await;
 }
@@ -210,7 +210,7 @@ fn factory(client: Client, room: &Room) -> SharedInformerFactory {
     factory
 }
 
-/// What a wait says, which must come to an end.
+/// Returns the error of a wait, which must end.
 async fn refusal(factory: &SharedInformerFactory) -> String {
     let refused = tokio::time::timeout(BOUND, factory.wait_for_sync()).await;
     let refused = refused.expect("a state that waiting does not heal ends the wait");

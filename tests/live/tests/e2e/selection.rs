@@ -1,4 +1,4 @@
-//! Which objects are asked for: by labels, by fields, by namespace.
+//! The selection of objects: by labels, fields and namespace.
 
 use informer_core::source::SourceError;
 use informer_core::{Object, SharedInformer, WatchListVerdict};
@@ -46,7 +46,7 @@ async fn an_object_whose_labels_change_comes_and_goes() {
         .labels("tier in (front, middle), !hidden")
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(names(&informer), ["a"]);
 
@@ -54,7 +54,7 @@ async fn an_object_whose_labels_change_comes_and_goes() {
     hold(&informer, &["a", "b"]).await;
     patch(&items, "a", json!({"metadata": {"labels": {"hidden": "yes"}}})).await;
     hold(&informer, &["b"]).await;
-    assert_eq!(story.summary(), ["initial a", "add b", "delete a"]);
+    assert_eq!(recorder.summary(), ["initial a", "add b", "delete a"]);
     informer.shutdown().await;
 }
 
@@ -80,7 +80,7 @@ async fn pods_of_one_node_are_found_by_field() {
         .fields("spec.nodeName=node-1")
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(names(&informer), ["a"]);
 
@@ -96,7 +96,7 @@ async fn pods_of_one_node_are_found_by_field() {
         .unwrap();
     hold(&informer, &["c"]).await;
     // A pod on a node is first marked, then deleted, even if it is given no time.
-    eventually(async || match story.summary() {
+    eventually(async || match recorder.summary() {
         words if words == ["initial a", "add c", "update a", "delete a"] => Ok(()),
         words => Err(format!("{words:?}")),
     })
@@ -113,7 +113,7 @@ async fn one_object_is_followed_by_its_name() {
         .fields("metadata.name=mine")
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(names(&informer), [""; 0]);
     room.create("mine", "1").await;
@@ -123,12 +123,12 @@ async fn one_object_is_followed_by_its_name() {
     // The same name again is another object.
     room.create("mine", "3").await;
     hold(&informer, &["mine"]).await;
-    eventually(async || match story.summary() {
+    eventually(async || match recorder.summary() {
         words if words == ["add mine", "update mine", "delete mine", "add mine"] => Ok(()),
         words => Err(format!("{words:?}")),
     })
     .await;
-    story.final_state().unwrap();
+    recorder.final_state().unwrap();
     informer.shutdown().await;
 }
 
@@ -144,7 +144,7 @@ async fn several_namespaces_are_one_cache() {
         .namespaces([&web.name, &db.name])
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     assert_eq!(informer.indexer().len(), 2);
 
@@ -177,11 +177,11 @@ async fn several_namespaces_are_one_cache() {
         Ok(())
     })
     .await;
-    assert_eq!(story.final_state().unwrap().len(), 2);
+    assert_eq!(recorder.final_state().unwrap().len(), 2);
     assert_eq!(
         informer.indexer().versions().iter().count(),
         2,
-        "each namespace has a version of its own"
+        "each namespace has its own version"
     );
     informer.shutdown().await;
 }
@@ -196,7 +196,7 @@ async fn a_namespace_that_is_deleted_takes_its_objects_along() {
         .namespace(&room.name)
         .build()
         .unwrap();
-    let (story, _) = Recorder::of(&informer).unwrap();
+    let (recorder, _) = Recorder::of(&informer).unwrap();
     start(&informer).await;
     // There is no controller here that empties namespaces, so this does what it does.
     let all = ListParams::default();
@@ -205,11 +205,11 @@ async fn a_namespace_that_is_deleted_takes_its_objects_along() {
         .await
         .unwrap();
     hold(&informer, &[]).await;
-    agree(&informer, &story, &room.items()).await;
+    agree(&informer, &recorder, &room.items()).await;
     informer.shutdown().await;
 }
 
-/// The server answers 400 whether the state is streamed or listed, so it says nothing about streaming.
+/// The server answers 400 whether the state is streamed or listed, so the answer is no verdict on streaming.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_field_selector_is_no_refusal_of_streaming() {
     let room = Room::new(shared().await, "unknown-field").await;

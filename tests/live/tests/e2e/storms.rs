@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use informer_core::{HandlerOptions, InitialState, Overflow, ReflectorConfig, SharedInformer};
 use informer_it::recorder::Recorder;
 use informer_live::{
-    ADMIN, Cluster, FaultKind, FaultProfile, FaultProxy, Gaps, History, Oracle, Replica, TcpRelay, Told,
+    ADMIN, Cluster, Delivered, FaultKind, FaultProfile, FaultProxy, Gaps, History, Oracle, Replica, TcpRelay,
     Upstream, judge,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -38,7 +38,7 @@ const CAUGHT_UP: Duration = Duration::from_secs(1);
 /// The last thing that is written.
 pub(crate) const LAST: &str = "last";
 
-/// The seeds to play: what `INFORMER_LIVE_SEEDS` says, as `7` or `0..100`, or a few.
+/// The seeds to run: `INFORMER_LIVE_SEEDS`, as `7` or `0..100`, or a few.
 pub(crate) fn seeds(few: u64) -> Vec<u64> {
     let Ok(text) = std::env::var("INFORMER_LIVE_SEEDS") else {
         return (0..few).collect();
@@ -90,7 +90,7 @@ pub(crate) async fn write(room: &Room, random: &mut SmallRng) {
     tokio::time::sleep(pause).await;
 }
 
-/// Ends a room's story, and gives the whole of it.
+/// Ends the history of a namespace, and returns it.
 pub(crate) async fn last_word(room: &Room, oracle: &Oracle) -> History {
     room.create(LAST, "1").await;
     let key = format!("{}/{LAST}", room.name);
@@ -170,10 +170,10 @@ async fn storm(cluster: &Cluster, laggard: &Laggard, seed: u64) -> BTreeMap<Faul
     }
     proxy.calm();
     let history = last_word(&room, &oracle).await;
-    for (name, story) in [("exact", Some(exact)), ("folded", Some(folded)), ("late", late)] {
-        let story = story.unwrap();
-        agree(&informer, &story, &room.items()).await;
-        let events: Vec<Told> = story.events().iter().map(Told::of).collect();
+    for (name, recorder) in [("exact", Some(exact)), ("folded", Some(folded)), ("late", late)] {
+        let recorder = recorder.unwrap();
+        agree(&informer, &recorder, &room.items()).await;
+        let events: Vec<Delivered> = recorder.events().iter().map(Delivered::of).collect();
         let account = judge(&history, &events);
         let account = account.unwrap_or_else(|why| panic!("seed {seed}, handler {name}: {why}"));
         assert!(
@@ -181,7 +181,7 @@ async fn storm(cluster: &Cluster, laggard: &Laggard, seed: u64) -> BTreeMap<Faul
             "seed {seed}, handler {name}: {:?}",
             account.deviations
         );
-        // The others need not have heard of everything: one folds, one came late.
+        // The others may have missed changes: one folds, one was added late.
         if name == "exact" {
             let explained = Gaps::between(&proxy.asked()).explain(&history, &account);
             explained.unwrap_or_else(|why| panic!("seed {seed}: {why}"));

@@ -1,4 +1,4 @@
-//! What the tests share: the cluster, a namespace for each test, bounded waits, and the judgement that all is well.
+//! Shared by the tests: the cluster, a namespace for each test, bounded waits, and comparisons with the server.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -15,11 +15,11 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-/// Reached only when something hangs: longer than anything takes on a machine that is busy with other things.
+/// Longer than any operation takes on a busy machine; reached only by a hang.
 pub(crate) const BOUND: Duration = Duration::from_secs(180);
 
-/// How often a condition is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// The time between two checks of a condition.
+const CHECK_EVERY: Duration = Duration::from_millis(25);
 
 /// The users of the shared cluster: one for each test that gives and takes rights.
 pub(crate) const USERS: [&str; 5] = ["granted", "revoked", "watcher", "nobody", "late"];
@@ -39,7 +39,7 @@ pub(crate) fn options() -> ClusterOptions {
     options
 }
 
-/// The cluster that all tests share that do not hurt it. It ends with the process.
+/// The cluster that is shared by all tests that do not disturb it. It ends with the process.
 pub(crate) async fn shared() -> &'static Cluster {
     static SHARED: OnceCell<Cluster> = OnceCell::const_new();
     let start = async || {
@@ -135,8 +135,8 @@ pub(crate) fn item(name: &str, value: &str) -> ConfigMap {
     }
 }
 
-/// How reflectors behave here: as by default, but for refusals, which are looked at again more often than tests want to wait.
-pub(crate) fn impatient() -> ReflectorConfig {
+/// The default configuration with short waits after refusals and failures.
+pub(crate) fn short_waits() -> ReflectorConfig {
     let mut config = ReflectorConfig::default();
     config.refused_delay = Duration::from_millis(500);
     config.backoff.cap = Duration::from_secs(2);
@@ -150,12 +150,12 @@ pub(crate) async fn start<K: Object>(informer: &SharedInformer<K>) {
     synced.unwrap_or_else(|error| panic!("{error}: {:#?}", informer.status()));
 }
 
-/// Looks until there is no complaint any more; fails with the last one.
+/// Repeats a check until it succeeds; fails with its last error.
 pub(crate) async fn eventually(mut complaint: impl AsyncFnMut() -> Result<(), String>) {
     let start = Instant::now();
     while let Err(why) = complaint().await {
-        assert!(start.elapsed() < BOUND, "still so after {BOUND:?}: {why}");
-        tokio::time::sleep(LOOK_EVERY).await;
+        assert!(start.elapsed() < BOUND, "after {BOUND:?}: {why}");
+        tokio::time::sleep(CHECK_EVERY).await;
     }
 }
 
@@ -175,23 +175,40 @@ pub(crate) async fn until<K: Object>(
     .await;
 }
 
-/// Waits until the cache is what the server has, version by version, and the handler's story ends there.
-pub(crate) async fn agree<K>(informer: &SharedInformer<K>, story: &Recorder<K>, server: &Api<K>)
+/// Waits until cache and server have the same objects at the same versions, and the recorded events lead there.
+pub(crate) async fn agree<K>(informer: &SharedInformer<K>, recorder: &Recorder<K>, server: &Api<K>)
 where
     K: Object + Clone + DeserializeOwned + Debug,
 {
     eventually(async || {
-        let list = server.list(&ListParams::default()).await;
-        let list = list.map_err(|error| error.to_string())?;
-        let there = versions(list.items.iter());
-        same(
-            "the cache",
-            &versions(informer.indexer().list().iter().map(|object| &**object)),
-            &there,
-        )?;
-        same("the handler's belief", &story.final_state().unwrap(), &there)
+        let listed = compare(informer, server).await?;
+        same("the handler", &recorder.final_state().unwrap(), &listed)
     })
     .await;
+}
+
+/// Waits until cache and server have the same objects at the same versions.
+pub(crate) async fn cached<K>(informer: &SharedInformer<K>, server: &Api<K>)
+where
+    K: Object + Clone + DeserializeOwned + Debug,
+{
+    eventually(async || compare(informer, server).await.map(|_| ())).await;
+}
+
+/// Compares the cache with a list, and returns the versions in the list.
+async fn compare<K>(informer: &SharedInformer<K>, server: &Api<K>) -> Result<BTreeMap<String, String>, String>
+where
+    K: Object + Clone + DeserializeOwned + Debug,
+{
+    let list = server.list(&ListParams::default()).await;
+    let listed = versions(list.map_err(|error| error.to_string())?.items.iter());
+    let cached = informer.indexer().list();
+    same(
+        "the cache",
+        &versions(cached.iter().map(|object| &**object)),
+        &listed,
+    )?;
+    Ok(listed)
 }
 
 /// Versions by key.
@@ -218,7 +235,7 @@ fn same(what: &str, ours: &BTreeMap<String, String>, there: &BTreeMap<String, St
         .take(5)
         .collect();
     Err(format!(
-        "{what} has {}, the server {}: not there {more:?}, not here {missing:?}",
+        "{what} has {}, the server {}: not on the server {more:?}, not cached {missing:?}",
         ours.len(),
         there.len()
     ))

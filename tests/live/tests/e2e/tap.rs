@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 pub(crate) struct Seen {
     /// Path and parameters, as sent.
     pub(crate) uri: String,
-    /// What kind of answer was asked for.
+    /// The requested content type.
     pub(crate) accept: String,
     pub(crate) code: u16,
     /// As the server named it; empty if it named none.

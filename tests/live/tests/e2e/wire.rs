@@ -61,19 +61,19 @@ impl Wire {
         config
     }
 
-    /// Closes every connection, and lets none through until [`mend`](Self::mend).
+    /// Closes every connection, and refuses new ones until [`reconnect`](Self::reconnect).
     pub(crate) fn cut(&self) {
         // Dropping the set aborts its tasks, and with them go the sockets.
         *self.state.lock().unwrap() = State::Cut;
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn reconnect(&self) {
         *self.state.lock().unwrap() = State::Open(JoinSet::new());
     }
 
     /// Closes every connection; new ones go through.
     pub(crate) fn interrupt(&self) {
-        self.mend();
+        self.reconnect();
     }
 
     /// The far end of every connection vanishes, as a machine that loses its power: nothing is closed, nothing is sent, and
@@ -101,7 +101,7 @@ async fn join(mut near: TcpStream, port: u16, mut vanished: watch::Receiver<()>)
 /// Drops every packet that arrives at a socket, before TCP sees it.
 #[cfg(target_os = "linux")]
 fn deafen(socket: &TcpStream) {
-    /// "Return this many bytes of the packet", in the words of Linux' packet filters.
+    /// "Return this many bytes of the packet", as an instruction of Linux packet filters.
     const RETURN: u16 = 0x06;
     let nothing = socket2::SockFilter::new(RETURN, 0, 0, 0);
     socket2::SockRef::from(socket).attach_filter(&[nothing]).unwrap();

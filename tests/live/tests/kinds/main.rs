@@ -1,8 +1,8 @@
 //! Every built-in kind that a real server has: one object of it, from its birth to its end, seen through the kind's own accessors.
 //!
-//! A test program of its own, because an informer for each of the kinds takes minutes to compile.
+//! A separate test program, because an informer for each of the kinds takes minutes to compile.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod samples;
 
@@ -78,7 +78,7 @@ async fn every_kind_is_followed_through_its_own_accessor_from_birth_to_end() {
     );
     assert!(failures.is_empty(), "{failures:#?}");
     assert!(!outcomes.is_empty(), "the server serves no kind");
-    // Alpha comes and goes; all else is served, or the server was not asked well.
+    // Alpha versions may be missing; all others must be served.
     let stable: Vec<_> = absent.iter().filter(|name| !name.contains("alpha")).collect();
     assert!(stable.is_empty(), "not served: {stable:?}");
 }

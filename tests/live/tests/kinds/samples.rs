@@ -12,7 +12,7 @@ pub(crate) fn sample(row: &Resource, namespace: &str) -> (String, Value) {
     (name(row, namespace), body(row, namespace))
 }
 
-/// Most kinds take any name; the others say by their name what they are.
+/// Most kinds accept any name; the names of the others have a meaning.
 fn name(row: &Resource, namespace: &str) -> String {
     let version = &row.version;
     match row.kind.as_str() {

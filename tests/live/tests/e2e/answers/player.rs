@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::normal::Normal;
 use crate::support::BOUND;
 
-/// A server that is asked.
+/// A server that receives the requests.
 pub(super) enum Server {
     Real(Box<Cluster>),
     Embedded(ApiServer),
