@@ -91,6 +91,11 @@ pub(crate) fn report(guarantee: &'static str, what: impl FnOnce() -> String) {
     });
 }
 
+/// Whether the run of this thread has a violation.
+pub(crate) fn is_violated() -> bool {
+    CURRENT.with_borrow(|current| current.as_ref().is_some_and(|verdict| verdict.first().is_some()))
+}
+
 /// Adds an observation to the hash of the run.
 pub(crate) fn observe(text: &str) {
     CURRENT.with_borrow(|current| {

@@ -21,7 +21,7 @@ use tower::ServiceExt as _;
 
 use crate::observer::{Slot, number};
 use crate::plan::PLACES;
-use crate::verdict::{observe, report};
+use crate::verdict::{is_violated, observe, report};
 
 /// The period over which requests are counted.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -173,6 +173,10 @@ impl Wire {
         let namespace = namespace_of(request.uri().path());
         observe(&format!("requests {} {query}", request.uri().path()));
         self.check_rate(&namespace, &query);
+        if is_violated() {
+            // An informer that requests without a pause never lets the clock move, and the run would not end.
+            return std::future::pending().await;
+        }
         if query.contains("watch=") && !query.contains("sendInitialEvents") {
             self.check_resume(&namespace, &query);
         }
