@@ -95,8 +95,8 @@ async fn a_namespaced_kind_is_read_through_its_generated_names() {
     let factory = SharedInformerFactory::new(server.client());
 
     let orders: OrderInformer = factory.orders();
-    let heard = Arc::new(AtomicU32::new(0));
-    let items = heard.clone();
+    let received = Arc::new(AtomicU32::new(0));
+    let items = received.clone();
     let add = move |event: Event<Order>| {
         items.fetch_add(event.object().spec.items, Ordering::SeqCst);
     };
@@ -108,7 +108,7 @@ async fn a_namespaced_kind_is_read_through_its_generated_names() {
     assert_eq!(of_web.get("a").map(|order| order.spec.items), Some(3));
     assert!(of_web.get("b").is_none());
     assert_eq!(names(&lister.list(&Selector::everything())), ["b", "a"]);
-    assert_eq!(heard.load(Ordering::SeqCst), 8);
+    assert_eq!(received.load(Ordering::SeqCst), 8);
 }
 
 #[tokio::test(start_paused = true)]

@@ -50,17 +50,17 @@ async fn handlers_receive_projections() {
     let server = ApiServer::start();
     server.create(&pod("web", "a", "node-1", "10.1.0.1")).unwrap();
     let factory = SharedInformerFactory::new(server.client());
-    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-    let hears = Arc::clone(&heard);
+    let received: Arc<Mutex<Vec<String>>> = Arc::default();
+    let record = Arc::clone(&received);
     let handler = move |event: Event<PodOnNode>| {
         if let Event::Added { object, .. } = event {
             let node = object.spec.as_ref().and_then(|spec| spec.node_name.clone());
-            hears.lock().unwrap().extend(node);
+            record.lock().unwrap().extend(node);
         }
     };
     factory.pods_on_nodes().informer().add_handler(handler).unwrap();
     synced(&factory).await;
-    assert_eq!(*heard.lock().unwrap(), ["node-1"]);
+    assert_eq!(*received.lock().unwrap(), ["node-1"]);
     factory.shutdown().await;
 }
 
@@ -82,7 +82,8 @@ async fn an_index_on_a_projected_field_follows_it() {
     c.status = None;
     server.create(&c).unwrap();
     caught_up(&server, &pods).await;
-    assert_eq!(names(&by_node.get("node-1")), ["a", "c"]);
+    // Ordered by namespace: `db` before `web`.
+    assert_eq!(names(&by_node.get("node-1")), ["c", "a"]);
     assert_eq!(by_ip.values(), ["10.1.0.1", "10.1.0.2"]);
     factory.shutdown().await;
 }

@@ -116,13 +116,13 @@ fn a_value_of_the_wrong_type_is_an_error_that_names_it() {
 
 #[test]
 fn a_projection_has_the_identity_of_its_kind() {
-    let told = (
+    let identity = (
         PodOnNode::kind(&informers::Projected),
         PodOnNode::api_version(&informers::Projected),
         PodOnNode::url_path(&informers::Projected, Some("web")),
     );
     assert_eq!(
-        told,
+        identity,
         (
             "Pod".into(),
             "v1".into(),

@@ -1,4 +1,4 @@
-//! An accessor that is a word of the language.
+//! An accessor that is a keyword.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "type")]

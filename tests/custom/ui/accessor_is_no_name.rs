@@ -1,4 +1,4 @@
-//! An accessor that cannot be a method.
+//! An accessor that is not a method name.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "my-orders")]

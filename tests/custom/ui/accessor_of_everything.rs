@@ -1,4 +1,4 @@
-//! An accessor that half of all types have.
+//! An accessor that is a method of many types.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "clone")]

@@ -1,4 +1,4 @@
-//! An accessor that the factory's own method would hide.
+//! An accessor that a method of the factory would hide.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "start")]

@@ -1,4 +1,4 @@
-//! An index that nothing can ask for.
+//! An index without a name.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "orders", index(by = "spec.owner"))]

@@ -1,4 +1,4 @@
-//! A kind that no type can be called.
+//! A kind that is not a type name.
 
 #[derive(informers::Informer)]
 #[kube(group = "shop.example", version = "v1", kind = "Self")]

@@ -1,4 +1,4 @@
-//! A type that is a resource, whose plural a macro cannot know.
+//! A type that implements `Resource`: the macro cannot know its plural.
 
 #[derive(informers::Informer)]
 struct IPAddressPool {}

@@ -1,4 +1,4 @@
-//! Nothing says what the kind is.
+//! The kind is missing.
 
 #[derive(informers::Informer)]
 #[kube(group = "shop.example", version = "v1")]

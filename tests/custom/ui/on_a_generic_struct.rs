@@ -1,4 +1,4 @@
-//! An accessor is of one kind.
+//! A generic struct: an accessor is for one kind.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "orders")]

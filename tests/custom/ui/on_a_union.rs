@@ -1,4 +1,4 @@
-//! An object can be read.
+//! A union: an object can be decoded.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "orders")]

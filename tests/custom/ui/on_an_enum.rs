@@ -1,4 +1,4 @@
-//! An object has fields.
+//! An enum: an object has fields.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "orders")]

@@ -1,4 +1,4 @@
-//! A path that is none.
+//! An invalid path.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "orders", crate = "my informers")]

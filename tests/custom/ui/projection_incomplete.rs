@@ -1,4 +1,4 @@
-//! What every projection has to say.
+//! The attributes that every projection needs.
 
 #![allow(unused_imports)]
 

@@ -1,4 +1,4 @@
-//! Metadata that may not be there.
+//! Optional metadata.
 
 #![allow(unused_imports)]
 

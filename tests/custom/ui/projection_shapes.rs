@@ -1,4 +1,4 @@
-//! What cannot be a projection.
+//! Types that cannot be projections.
 
 #![allow(unused_imports)]
 

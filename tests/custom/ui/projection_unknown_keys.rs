@@ -1,4 +1,4 @@
-//! Keys that nobody knows, and keys that say the same twice.
+//! Unknown keys, and duplicate keys.
 
 #![allow(unused_imports)]
 

@@ -1,4 +1,4 @@
-//! A key that does not exist, but nearly.
+//! A misspelt key.
 
 #[derive(informers::Informer)]
 #[kube(group = "shop.example", version = "v1", kind = "Order")]

@@ -1,4 +1,4 @@
-//! A key that belongs into kube's attribute.
+//! A key of kube's attribute.
 
 #[derive(informers::Informer)]
 #[kube(group = "shop.example", version = "v1", kind = "Order")]

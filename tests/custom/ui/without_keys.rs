@@ -1,4 +1,4 @@
-//! An attribute that says nothing.
+//! An attribute without keys.
 
 #[derive(informers::Informer)]
 #[informer]

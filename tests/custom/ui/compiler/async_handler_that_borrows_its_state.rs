@@ -1,4 +1,4 @@
-//! An async closure with state of its own: the form that works is beside the bound that is not met.
+//! An async closure that borrows its state: the error shows the form that works.
 
 use informers::{Event, SharedInformer};
 use k8s_openapi::api::core::v1::Pod;

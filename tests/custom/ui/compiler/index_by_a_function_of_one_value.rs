@@ -1,4 +1,4 @@
-//! A function that gives a value and not something to iterate over.
+//! A function that returns a value, not an iterator.
 
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};

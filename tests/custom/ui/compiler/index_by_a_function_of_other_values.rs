@@ -1,4 +1,4 @@
-//! A function whose values are not those of the index, which are strings if nothing is said.
+//! A function whose values are not those of the index, which are strings by default.
 
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A function of the spec and not of the object.
+//! A function of the spec, not of the object.
 
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Neither fields nor a function.
+//! Neither a path nor a function.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "orders", index(name = "tag", by = "spec.tags[*]"))]

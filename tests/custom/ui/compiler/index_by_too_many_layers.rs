@@ -1,4 +1,4 @@
-//! A field within three containers: a path goes through two.
+//! A field within three containers: a path passes through two.
 
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A field whose type is not that of the index, which is `String` if nothing is said.
+//! A field whose type is not that of the index, which is `String` by default.
 
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};

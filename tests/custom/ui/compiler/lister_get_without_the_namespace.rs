@@ -1,4 +1,4 @@
-//! A name alone, for a kind whose objects are in namespaces.
+//! A name without a namespace, for a namespaced kind.
 
 use informers::Lister;
 use k8s_openapi::api::core::v1::Pod;

@@ -1,4 +1,4 @@
-//! A namespace, for a kind whose objects are in none.
+//! A namespace, for a cluster-scoped kind.
 
 use informers::{Lister, Selector};
 use k8s_openapi::api::core::v1::Node;

@@ -1,4 +1,4 @@
-//! A struct that is no kind.
+//! A struct that is not a kind.
 
 #[derive(informers::Informer)]
 #[informer(accessor = "orders")]

@@ -1,4 +1,4 @@
-//! A field that may be missing needs a value for that.
+//! A field that may be missing needs a default.
 
 use informers::Projection;
 

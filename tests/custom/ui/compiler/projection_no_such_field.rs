@@ -1,4 +1,4 @@
-//! A field that the whole type does not have.
+//! A field that the full type does not have.
 
 use informers::Projection;
 

@@ -1,4 +1,4 @@
-//! An informer of something that is no kind.
+//! An informer of a type that is not a kind.
 
 use informers::Informer;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

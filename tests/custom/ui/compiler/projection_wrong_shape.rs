@@ -1,4 +1,4 @@
-//! A list or a map where the whole type has none.
+//! A list or a map where the full type has none.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Fields whose type is not that of the whole type, nor a projection of it.
+//! Fields whose type is neither that of the full type nor a projection of it.
 
 use informers::Projection;
 

@@ -1,4 +1,4 @@
-//! Kube's attribute without kube's derive, which would write the type.
+//! Kube's attribute without kube's derive, which would generate the type.
 
 #[derive(informers::Informer)]
 #[kube(group = "shop.example", version = "v1", kind = "Order", namespaced)]

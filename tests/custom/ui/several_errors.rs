@@ -1,4 +1,4 @@
-//! All mistakes in attributes are told at once.
+//! All errors in attributes are reported at once.
 
 #[derive(informers::Informer)]
 #[informer(accessor = 5, indx(name = "a", by = "b"), crate = "::informers")]
