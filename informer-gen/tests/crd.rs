@@ -1,12 +1,12 @@
 //! Golden tests of the code generated from the definitions in `crd/*.yaml`.
 //!
-//! The generated crate is `tests/custom`, whose tests compile and use it. `UPDATE=1 cargo test -p informer-gen
-//! --features crd --test crd` rewrites the crate, `crd/clash.rs` and `crd/clash.txt`.
+//! The generated crate is `tests/custom`, whose tests compile and use it. `UPDATE=1 cargo test -p
+//! informer-gen --features crd --test crd` rewrites the crate, `crd/clash.rs` and `crd/clash.txt`.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on fails, and one that skips says so"
+    reason = "a test that cannot continue fails, and a skipped one prints that"
 )]
 
 use std::collections::BTreeSet;
@@ -53,7 +53,8 @@ fn definition(name: &str) -> Definition {
 /// Compares generated text with a file, or writes the file if `UPDATE` is set.
 fn check_golden(path: &Path, text: &str) {
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder can be created");
+        std::fs::create_dir_all(path.parent().expect("the path has a folder"))
+            .expect("the folder can be created");
         std::fs::write(path, text).expect("the file can be written");
     }
     let expected = std::fs::read_to_string(path).unwrap_or_default();
@@ -86,7 +87,7 @@ fn check_layout(name: &str, text: &str) {
         eprintln!("skipped the layout of {name}: rustfmt is not installed");
         return;
     };
-    let mut stdin = rustfmt.stdin.take().expect("it is piped");
+    let mut stdin = rustfmt.stdin.take().expect("stdin is piped");
     std::io::Write::write_all(&mut stdin, text.as_bytes()).expect("rustfmt reads");
     drop(stdin);
     let output = rustfmt.wait_with_output().expect("rustfmt ends");
@@ -150,8 +151,8 @@ fn lines_only_in<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a 
         .filter(|line| !other.lines().any(|other| other == *line))
 }
 
-/// `clash.rs` is the module of a kind without a clash. `clash.txt` has, for each kind with one, the lines of that
-/// module after the name is replaced (`-`), and the lines generated instead (`+`).
+/// `clash.rs` is the module of a kind without a clash. `clash.txt` has, for each kind with one, the lines of
+/// that module after the name is replaced (`-`), and the lines generated instead (`+`).
 #[test]
 fn a_kind_may_be_called_like_anything_in_rust_but_a_keyword() {
     let plain = clash("Clash");
@@ -182,7 +183,7 @@ fn the_same_definition_always_gives_the_same_text() {
     assert!(texts.iter().all(|text| *text == texts[0]));
 }
 
-/// A definition whose spec is `spec`.
+/// Returns a definition with this schema of `spec`.
 fn with_spec(spec: Value) -> Definition {
     let schema = json!({ "type": "object", "properties": { "spec": spec } });
     with_schema("Foo", Some(schema))
@@ -193,12 +194,12 @@ fn with_schema(kind: &str, schema: Option<Value>) -> Definition {
     let version = json!({ "name": "v1", "served": true, "storage": true, "schema": schema });
     let names = json!({ "kind": kind, "plural": "foos" });
     let spec = json!({ "group": "example.com", "names": names, "scope": "Cluster", "versions": [version] });
-    serde_json::from_value(json!({ "spec": spec })).expect("it is a definition")
+    serde_json::from_value(json!({ "spec": spec })).expect("the definition is valid")
 }
 
-/// The compiler refuses them in comments and in strings alike.
+/// The compiler refuses such characters in comments and strings.
 #[test]
-fn what_turns_the_direction_of_text_is_nowhere_in_it() {
+fn characters_that_change_the_text_direction_are_escaped() {
     let directions = [
         '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}',
     ];
@@ -213,9 +214,9 @@ fn what_turns_the_direction_of_text_is_nowhere_in_it() {
     }
 }
 
-/// A null default is no default: the server fills nothing in, so a required field stays required.
+/// A null default is not a default: the server does not set the field, so a required field stays required.
 #[test]
-fn a_default_of_null_is_no_default() {
+fn a_default_of_null_is_not_a_default() {
     let text = |property: &str, default: Option<Option<Value>>| {
         let spec =
             json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string" } } });
@@ -253,7 +254,7 @@ fn check_problem(spec: Value, expected: SchemaProblem) {
 }
 
 #[test]
-fn a_part_that_is_not_structural_is_named_by_its_path() {
+fn errors_of_schemas_that_are_not_structural_contain_the_path() {
     let below = |schema: Value| {
         let items = json!({ "type": "object", "properties": { "b": schema } });
         json!({ "type": "object", "properties": { "a": { "type": "array", "items": items } } })
@@ -292,14 +293,14 @@ fn a_part_that_is_not_structural_is_named_by_its_path() {
 }
 
 #[test]
-fn a_version_without_a_schema_is_told_about_types() {
+fn the_error_of_a_version_without_a_schema_suggests_types() {
     let error = problem(&with_schema("Foo", None));
     assert_eq!(error, SchemaProblem::NoSchema);
     assert!(error.to_string().contains("--types path::to::mod"), "{error}");
 }
 
 #[test]
-fn a_kind_that_is_no_type_is_told_what_to_do() {
+fn the_error_of_a_kind_that_is_not_a_type_suggests_types() {
     for kind in ["Self", "self", "", "9Lives", "Ünï"] {
         let error = problem(&with_schema(kind, Some(json!({ "type": "object" }))));
         assert!(matches!(error, SchemaProblem::KindName { .. }), "{kind}: {error}");
@@ -309,7 +310,7 @@ fn a_kind_that_is_no_type_is_told_what_to_do() {
 }
 
 #[test]
-fn an_object_is_an_object() {
+fn a_root_schema_must_be_an_object() {
     let error = problem(&with_schema("Foo", Some(json!({ "type": "string" }))));
     assert_eq!(
         error,
@@ -320,7 +321,7 @@ fn an_object_is_an_object() {
 }
 
 #[test]
-fn depth_and_size_have_bounds_that_are_told() {
+fn depth_and_size_are_limited_with_an_error() {
     let mut definition = with_spec(json!({ "type": "string" }));
     let mut spec = Schema {
         type_: Some("string".to_owned()),
