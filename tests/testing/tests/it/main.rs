@@ -4,6 +4,7 @@
 
 mod faults;
 mod kinds;
+mod kubectl;
 mod listing;
 mod objects;
 mod over_http;

@@ -80,7 +80,7 @@ async fn follow(world: &mut World, verdict: &mut Verdict) {
         return;
     };
     let mut view = View::new();
-    // Close the watches now and then: most faults affect the initial state.
+    // A new stream after 50 events: most faults affect the initial state.
     for _ in 0..50 {
         world.write();
         match lines.try_next().await {

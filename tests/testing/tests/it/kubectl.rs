@@ -3,9 +3,7 @@
 //! `KUBECTL` is the path of the program. Default: `kubectl` on the PATH. Without kubectl the tests print that
 //! they are skipped, and pass.
 
-#[path = "kubectl/manifests.rs"]
 mod manifests;
-#[path = "kubectl/program.rs"]
 mod program;
 
 use informer_testing::ApiServer;
