@@ -28,6 +28,7 @@
 //! ```
 
 pub mod definition;
+mod documents;
 mod read;
 mod record;
 pub mod shape;

@@ -16,6 +16,7 @@ mod e2e;
 mod errors;
 mod every_kind;
 mod libtest;
+mod mutant_outcome;
 mod mutants;
 mod process;
 mod sim;

@@ -4,13 +4,11 @@
 //! selected by a variable at run time. So the integration tests are built once and run once per fault. The
 //! tests of guarantee I3 are those whose names begin with `i03_`.
 
-mod outcome;
-
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use self::outcome::{Outcome, Verdict};
+use crate::mutant_outcome::{Outcome, Verdict};
 use crate::process::{self, Ended};
 use crate::{Result, artifact, workspace};
 

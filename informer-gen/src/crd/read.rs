@@ -1,14 +1,12 @@
 //! Finds CustomResourceDefinitions in YAML or JSON, also among other documents and in lists.
 
-mod documents;
-
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
 
-use self::documents::{Document, documents};
 use super::definition::Definition;
+use super::documents::{Document, documents};
 
 /// The most documents that one text may have.
 pub const MAX_DOCUMENTS: usize = 10_000;

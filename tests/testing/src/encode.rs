@@ -1,15 +1,14 @@
 //! The forms in which objects are sent: complete, metadata only, or as rows of a table.
 
-mod table;
-
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::object::{Stored, write};
 use crate::registry::{Origin, Resource};
+use crate::table;
 
-pub(crate) use table::IncludeObject;
+pub(crate) use crate::table::IncludeObject;
 
 /// The form that a client requested in `Accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

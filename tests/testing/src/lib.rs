@@ -115,6 +115,7 @@ mod encode;
 mod error;
 mod faults;
 mod http;
+mod label_selector;
 mod list;
 mod log;
 mod managed;
@@ -133,6 +134,7 @@ mod service;
 mod shared;
 mod state;
 mod storage;
+mod table;
 mod version;
 mod watch;
 

@@ -21,6 +21,7 @@ mod managed_fields;
 #[cfg(test)]
 mod scenario;
 mod strategic;
+mod strategic_order;
 mod typed;
 
 pub(crate) use apply::{Apply, OnConflict, apply};

@@ -1,9 +1,7 @@
 //! Label and field selectors, with upstream's syntax and error messages.
 
-mod label;
-
+pub(crate) use crate::label_selector::{LabelSelector, label_key_problem, label_value_problem};
 use crate::object::Stored;
-pub(crate) use label::{LabelSelector, label_key_problem, label_value_problem};
 
 /// The objects that a list, watch or deletecollection selects.
 #[derive(Clone, Debug, Default)]

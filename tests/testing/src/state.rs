@@ -1,4 +1,4 @@
-//! The state of the cluster: served kinds, objects, clock and UIDs. Everything here is synchronous and
+//! The state of the cluster: served kinds, objects, clock and random generator. Everything here is synchronous and
 //! protected by one lock.
 
 mod create;

@@ -2,19 +2,18 @@
 //!
 //! Follows `k8s.io/apimachinery/pkg/util/strategicpatch`, including its error texts.
 
-mod order;
-
 use serde_json::{Map, Value};
 
 use super::PatchError;
+use super::strategic_order::{Order, merge_ordered_lists};
 use crate::schema::{Rules, Schema, Strategy};
 
-const DIRECTIVE: &str = "$patch";
+pub(super) const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList/";
-const SET_ORDER: &str = "$setElementOrder/";
+pub(super) const SET_ORDER: &str = "$setElementOrder/";
 
-type Object = Map<String, Value>;
+pub(super) type Object = Map<String, Value>;
 
 /// Applies a strategic merge patch.
 ///
@@ -46,7 +45,7 @@ fn merge_objects(mut original: Object, mut patch: Object, rules: Rules<'_>) -> R
     if let Some(keys) = patch.remove(RETAIN_KEYS) {
         retain_keys(&mut original, &patch, &keys)?;
     }
-    order::merge_ordered_lists(&mut original, &mut patch, rules)?;
+    merge_ordered_lists(&mut original, &mut patch, rules)?;
     for (key, value) in patch {
         if let Some(list) = key.strip_prefix(DELETE_FROM_LIST) {
             delete_scalars(&mut original, list, &value);
@@ -80,7 +79,7 @@ fn merge_values(current: Value, patch: Value, rules: Rules<'_>) -> Result<Option
 }
 
 /// Returns a patch value without nulls and directives.
-fn added(patch: Value) -> Option<Value> {
+pub(super) fn added(patch: Value) -> Option<Value> {
     match patch {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
         Value::Object(fields) => Some(Value::Object(plain_fields(fields))),
@@ -97,7 +96,7 @@ fn plain_fields(fields: Object) -> Object {
         .collect()
 }
 
-fn merge_lists(
+pub(super) fn merge_lists(
     mut current: Vec<Value>,
     patch: Vec<Value>,
     rules: Rules<'_>,
@@ -111,7 +110,7 @@ fn merge_lists(
                     current.push(item.clone());
                 }
             }
-            let order = order::Order {
+            let order = Order {
                 patch: &patch,
                 current: &before,
                 key: None,
@@ -165,7 +164,7 @@ fn merge_keyed_lists(
             Some(_) | None => current.push(Value::Object(plain_fields(fields))),
         }
     }
-    order::Order {
+    Order {
         patch: &order,
         current: &before,
         key: Some(key),
@@ -195,7 +194,7 @@ fn retain_keys(original: &mut Object, patch: &Object, keys: &Value) -> Result<()
     Ok(())
 }
 
-fn no_merge_key(item: &Object, key: &str) -> PatchError {
+pub(super) fn no_merge_key(item: &Object, key: &str) -> PatchError {
     PatchError::Internal(format!(
         "map: {} does not contain declared merge key: {key}",
         go_map(item)
@@ -230,7 +229,7 @@ fn go_map(fields: &Object) -> String {
     format!("map[{}]", fields.join(" "))
 }
 
-fn go_list(items: &[Value]) -> String {
+pub(super) fn go_list(items: &[Value]) -> String {
     format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" "))
 }
 

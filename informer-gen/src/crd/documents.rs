@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_saphyr::{Options, UserMessageFormatter};
 
-use super::{MAX_DOCUMENTS, ReadError};
+use super::read::{MAX_DOCUMENTS, ReadError};
 use crate::crd::definition::Definition;
 
 /// The most levels of nesting in YAML. The parser uses about 16 KiB of the stack for each level, and a thread

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::encode::{self, Typed};
 use crate::object::{Stored, write};
 use crate::registry::Resource;
 
@@ -30,7 +31,7 @@ fn has_phase(resource: &Resource) -> bool {
     resource.selectable.iter().any(|path| path == "status.phase")
 }
 
-pub(super) fn columns(resource: &Resource) -> Value {
+pub(crate) fn columns(resource: &Resource) -> Value {
     let column = |name: &str, format: &str, description: &str| json!({ "name": name, "type": "string", "format": format, "description": description, "priority": 0 });
     let mut columns = vec![column("Name", "name", "The name of the object.")];
     if has_phase(resource) {
@@ -41,7 +42,7 @@ pub(super) fn columns(resource: &Resource) -> Value {
 }
 
 /// Appends one row.
-pub(super) fn row(
+pub(crate) fn row(
     buffer: &mut Vec<u8>,
     resource: &Resource,
     stored: &Stored,
@@ -60,18 +61,18 @@ pub(super) fn row(
         IncludeObject::None => {}
         IncludeObject::Metadata => {
             buffer.extend_from_slice(b",\"object\":");
-            super::metadata(buffer, stored);
+            encode::metadata(buffer, stored);
         }
         IncludeObject::Object => {
             buffer.extend_from_slice(b",\"object\":");
-            super::whole(buffer, resource, stored, super::Typed::Named);
+            encode::whole(buffer, resource, stored, Typed::Named);
         }
     }
     buffer.push(b'}');
 }
 
 /// Appends a table of one object.
-pub(super) fn single(
+pub(crate) fn single(
     buffer: &mut Vec<u8>,
     resource: &Resource,
     stored: &Stored,

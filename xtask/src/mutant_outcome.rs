@@ -7,7 +7,7 @@ use crate::libtest;
 
 /// How one run of the test binary ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Passed {
         tests: usize,
     },
@@ -27,7 +27,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) fn of_exit(success: bool, status: &str, output: &str) -> Self {
+    pub(crate) fn of_exit(success: bool, status: &str, output: &str) -> Self {
         let tests = libtest::with_ending(output, " ... FAILED");
         if success {
             Self::Passed {
@@ -42,7 +42,7 @@ impl Outcome {
         }
     }
 
-    pub(super) fn of_timeout(limit: Duration, output: &str) -> Self {
+    pub(crate) fn of_timeout(limit: Duration, output: &str) -> Self {
         let mut hanging = libtest::with_ending(output, " has been running for over 60 seconds");
         hanging.retain(|name| !output.contains(&format!("test {name} ... ")));
         Self::TimedOut { limit, hanging }
@@ -50,7 +50,7 @@ impl Outcome {
 }
 
 /// The verdict on one mutant.
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// The guarantee's own tests failed.
     Caught(Outcome),
     /// They passed; `elsewhere` is the outcome of the whole suite.

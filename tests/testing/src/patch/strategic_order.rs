@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::{Object, SET_ORDER, go_list, merge_lists, no_merge_key};
-use crate::patch::PatchError;
+use super::PatchError;
+use super::strategic::{DIRECTIVE, Object, SET_ORDER, added, go_list, merge_lists, no_merge_key};
 use crate::schema::{Rules, Strategy};
 
 /// The two orders that a merged list follows; if they differ, the order of the patch is used.
@@ -82,7 +82,7 @@ pub(super) fn merge_ordered_lists(
         let merged = match (current, changes) {
             (None, None) => continue,
             (Some(current), None) => current,
-            (None, Some(changes)) => changes.into_iter().filter_map(super::added).collect(),
+            (None, Some(changes)) => changes.into_iter().filter_map(added).collect(),
             (Some(current), Some(changes)) => merge_lists(current, changes, field)?,
         };
         let arranged = Order {
@@ -123,7 +123,7 @@ fn check_order(changes: &[Value], order: &[Value], key: Option<&str>) -> Result<
         None => left == right,
     };
     let mut remaining = order.iter();
-    for item in changes.iter().filter(|item| item.get(super::DIRECTIVE).is_none()) {
+    for item in changes.iter().filter(|item| item.get(DIRECTIVE).is_none()) {
         if order.is_empty() {
             return Ok(());
         }
