@@ -24,6 +24,7 @@ pub(super) const ALL: &[Step] = &[
     step("kubernetes", NotIfQuick, Elsewhere, oldest_kubernetes),
     step("releases", NotIfQuick, Elsewhere, releases_between),
     step("msrv", NotIfQuick, Elsewhere, msrv),
+    step("ui", NotIfQuick, Elsewhere, ui),
     step("crds", NotIfQuick, Workspace, definitions),
     step("docs", NotIfQuick, Workspace, docs),
     step("quickstart", NotIfQuick, Workspace, quickstart),
@@ -72,6 +73,15 @@ fn clippy() -> Result<Passed> {
 /// The README's test command, unchanged: documentation tests included.
 fn test() -> Result<Passed> {
     run(cargo().arg("test"))?;
+    Ok(Passed::Ran)
+}
+
+/// Compiles the files that must not compile. trybuild builds their dependencies in a folder below the target
+/// folder, so this takes minutes; `cargo test` checks the errors of the macros without a compiler.
+fn ui() -> Result<Passed> {
+    run(cargo()
+        .args(["test", "--workspace", "--test", "custom"])
+        .args(["--", "--ignored", "ui::"]))?;
     Ok(Passed::Ran)
 }
 
