@@ -125,7 +125,7 @@ async fn a_state_is_never_in_memory_twice_while_it_is_read() {
 }
 
 /// kubernetes#113305, kubernetes#111370: the objects of a list were parts of one allocation, so one object
-/// that never changed kept the whole initial list in memory.
+/// that never changed kept the whole initial list in memory. Upstream: TestReflectorListExtract.
 #[tokio::test(start_paused = true)]
 async fn one_old_object_does_not_keep_the_list_it_came_with() {
     let _alone = ALONE.lock().await;
