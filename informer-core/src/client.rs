@@ -146,7 +146,8 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoConfiguration => f.write_str(
-                "no cluster is configured: set KUBECONFIG, create ~/.kube/config, or run in a pod with a service account",
+                "no cluster is configured: set KUBECONFIG, create ~/.kube/config, or run in a pod with a \
+                 service account",
             ),
             Self::Kubeconfig { paths, why } => {
                 let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();

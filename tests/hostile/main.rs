@@ -1,4 +1,5 @@
-//! Informers against hostile and broken servers: a table of server behaviours with the expected result of each.
+//! Informers against hostile and broken servers: a table of server behaviours with the expected result of
+//! each.
 //!
 //! A row has a server that misbehaves, and the expected behaviour of an informer meanwhile: its state, last
 //! error, cached objects, number of requests, log lines and memory, and that other tasks keep running. Then
@@ -19,9 +20,9 @@
 //!   texts.
 //! - Expectations that a row does not state have defaults, in `row.rs`: every row has bounds for requests,
 //!   warnings and memory. State a larger bound only with the reason.
-//! - Rows run on the paused clock: an hour takes no longer than its requests. A body that never ends must wait
-//!   between its chunks. Rows about bytes of HTTP itself are in `rows/sockets.rs`, on sockets and in real time,
-//!   and need to be quick.
+//! - Rows run on the paused clock: an hour takes no longer than its requests. A body that never ends must
+//!   wait between its chunks. Rows about bytes of HTTP itself are in `rows/sockets.rs`, on sockets and in
+//!   real time, and need to be quick.
 //! - `HOSTILE=<part of a name> cargo test -p informer-hostile` runs the rows with this in their names, and
 //!   prints what was measured.
 

@@ -252,7 +252,8 @@ impl Row {
         self
     }
 
-    /// Scales a bound per hour to this row's time, with a minimum because most requests are in the first minutes.
+    /// Scales a bound per hour to this row's time, with a minimum because most requests are in the first
+    /// minutes.
     pub(crate) fn within_its_time(&self, in_an_hour: u64) -> u64 {
         (in_an_hour * self.lasting.as_secs() / HOUR.as_secs()).max(in_an_hour.min(30))
     }

@@ -109,7 +109,8 @@ impl<K: Object> Recorder<K> {
     }
 }
 
-/// Returns an event as a verb and a name: `initial a`, `add a`, `update a`, `resync a`, `delete a`, `missed a`.
+/// Returns an event as a verb and a name: `initial a`, `add a`, `update a`, `resync a`, `delete a`,
+/// `missed a`.
 pub fn summary<K: Object>(event: &Event<K>) -> String {
     let verb = match event {
         Event::Added {
@@ -132,8 +133,8 @@ pub fn summary<K: Object>(event: &Event<K>) -> String {
 /// Applies events in order, and returns the objects by key that the handler knows at the end.
 ///
 /// # Errors
-/// An object was added twice, updated or deleted without an addition, updated from a state other than the last
-/// one delivered, or went back to an older version; the text names the event.
+/// An object was added twice, updated or deleted without an addition, updated from a state other than the
+/// last one delivered, or went back to an older version; the text names the event.
 pub fn final_state<K: Object>(events: &[Event<K>]) -> Result<BTreeMap<String, Arc<K>>, String> {
     let mut known: BTreeMap<String, Arc<K>> = BTreeMap::new();
     for event in events {

@@ -1,7 +1,7 @@
 //! A source whose answers a test gives by hand, request by request, and an informer on top of it.
 //!
-//! Everything runs as real tasks on one thread under tokio's paused clock: time passes only when every task waits, so a
-//! test that waits for the next request sees exactly the waits the informer makes.
+//! Everything runs as real tasks on one thread under tokio's paused clock: time passes only when every task
+//! waits, so a test that waits for the next request sees exactly the waits the informer makes.
 
 mod rig;
 mod text;

@@ -1,4 +1,5 @@
-//! What the tests of whole informers share: objects, a record of what a handler heard, and ways to wait and to disturb.
+//! What the tests of whole informers share: objects, a record of what a handler heard, and ways to wait and
+//! to disturb.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -138,7 +139,8 @@ pub(crate) fn tasks() -> usize {
     tokio::runtime::Handle::current().metrics().num_alive_tasks()
 }
 
-/// Checks that events are consistent, and returns the objects that the handler knows at the end, as `name=value`.
+/// Checks that events are consistent, and returns the objects that the handler knows at the end, as
+/// `name=value`.
 pub(crate) fn believed(events: &[Event<ConfigMap>]) -> Vec<String> {
     let known = final_state(events).unwrap_or_else(|reason| panic!("{reason}"));
     known.values().map(|object| label(object)).collect()

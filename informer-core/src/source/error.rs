@@ -47,7 +47,8 @@ pub enum SourceError {
     Protocol(String),
     /// An object in a list or a watch is larger than the limit.
     #[error(
-        "an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` to accept it"
+        "an object in the response is larger than the limit of {limit} bytes; raise `max_object_bytes` to \
+         accept it"
     )]
     TooLarge {
         /// The limit in bytes.

@@ -180,7 +180,8 @@ impl<T> Holds<T> for Option<Box<T>> {}
 
 /// A type can replace `Real` in a projection, in the way `How`, which is always inferred.
 #[diagnostic::on_unimplemented(
-    message = "the field of the whole type is a `{Real}`, and `{Self}` is neither that nor a projection of it",
+    message = "the field of the whole type is a `{Real}`, and `{Self}` is neither that nor a projection of \
+        it",
     label = "does not fit the whole type's field",
     note = "take the type itself, or one with `#[derive(Projection)]` and `#[projection(of = ..)]`",
     note = "write `#[projection(any)]` on the field to leave its type unchecked"

@@ -44,7 +44,8 @@ fn check(reserved: impl Iterator<Item = &'static str>, real: &BTreeSet<String>) 
     let difference: Vec<&String> = reserved.symmetric_difference(real).collect();
     assert!(
         difference.is_empty(),
-        "{difference:?}: add missing methods to informer-gen/src/derive/accessor.rs and remove those that do not exist"
+        "{difference:?}: add missing methods to informer-gen/src/derive/accessor.rs and remove those that do \
+         not exist"
     );
 }
 

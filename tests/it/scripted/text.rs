@@ -19,8 +19,8 @@ pub(crate) fn metadata(version: &str) -> ListMetadata {
     }
 }
 
-/// A pod from `namespace/name@version{label=value,label=value}#uid`, of which only the name must be there. The namespace is
-/// `default` if not given.
+/// A pod from `namespace/name@version{label=value,label=value}#uid`, of which only the name must be there.
+/// The namespace is `default` if not given.
 pub(crate) fn pod(text: &str) -> Arc<Pod> {
     let (text, uid) = text.split_once('#').unwrap_or((text, ""));
     let (text, labels) = text.trim_end_matches('}').split_once('{').unwrap_or((text, ""));

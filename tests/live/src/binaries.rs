@@ -39,7 +39,8 @@ impl Binaries {
             .ok_or(BinariesError::None)
     }
 
-    /// What [`find`](Self::find) finds; else built with the installed Go, which takes minutes and reports its progress.
+    /// What [`find`](Self::find) finds; else built with the installed Go, which takes minutes and reports its
+    /// progress.
     pub fn find_or_build(report: &mut dyn FnMut(&BuildProgress)) -> Result<Self, BinariesError> {
         match Self::find() {
             Err(BinariesError::None) => {
@@ -141,8 +142,9 @@ impl fmt::Display for EtcdVersion {
 pub enum BinariesError {
     /// Neither found nor built.
     #[error(
-        "neither found in $KUBEBUILDER_ASSETS or on the path, nor built before: run `cargo xtask apiserver build`, which needs \
-         Go, or install the binaries of envtest (`setup-envtest use`) and set KUBEBUILDER_ASSETS"
+        "neither found in $KUBEBUILDER_ASSETS or on the path, nor built before: run `cargo xtask apiserver \
+         build`, which needs Go, or install the binaries of envtest (`setup-envtest use`) and set \
+         KUBEBUILDER_ASSETS"
     )]
     None,
     /// The folder in the environment variable has no binaries.
@@ -150,8 +152,8 @@ pub enum BinariesError {
     Assets(PathBuf),
     /// There is no Go to build them with.
     #[error(
-        "neither kube-apiserver and etcd nor Go are installed: install Go {needed} or newer (https://go.dev/dl), or the binaries \
-         of envtest (`setup-envtest use`) and set KUBEBUILDER_ASSETS",
+        "neither kube-apiserver and etcd nor Go are installed: install Go {needed} or newer \
+         (https://go.dev/dl), or the binaries of envtest (`setup-envtest use`) and set KUBEBUILDER_ASSETS",
         needed = build::OLDEST_GO
     )]
     NoGo,

@@ -32,7 +32,8 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 /// How often a cluster is started again because another process took its port.
 const TRIES: usize = 3;
 
-/// How a cluster is made. The default is one as Kubernetes ships it: watch lists on, a free port, users without rights.
+/// How a cluster is made. The default is one as Kubernetes ships it: watch lists on, a free port, users
+/// without rights.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClusterOptions {
@@ -49,7 +50,8 @@ pub struct ClusterOptions {
     pub users: Vec<String>,
     /// Where data, keys and logs are. Removed when the cluster ends. Default: a new temporary folder.
     pub folder: Option<PathBuf>,
-    /// How long each of the two programs may take until it is ready. Default: 3 minutes, for machines that are busy.
+    /// How long each of the two programs may take until it is ready. Default: 3 minutes, for machines that
+    /// are busy.
     pub ready_within: Duration,
     /// The programs to start. Default: what [`Binaries::find`] finds.
     pub binaries: Option<Binaries>,
@@ -92,9 +94,9 @@ pub struct ServiceAccount {
 
 /// A kube-apiserver and its etcd, both on 127.0.0.1, with RBAC enabled and their own data.
 ///
-/// They end with this value. If this process ends without dropping it, for example by `kill -9`, a supervisor process ends
-/// them and removes their data. A client belongs to the runtime in which it was created, so one cluster can serve tests
-/// with different runtimes.
+/// They end with this value. If this process ends without dropping it, for example by `kill -9`, a supervisor
+/// process ends them and removes their data. A client belongs to the runtime in which it was created, so one
+/// cluster can serve tests with different runtimes.
 pub struct Cluster {
     options: ClusterOptions,
     folder: PathBuf,
@@ -169,8 +171,8 @@ impl Cluster {
         })
     }
 
-    /// Creates a client of the admin with [`informer_core::client::from_config`]. It works as long as the runtime in which
-    /// it was created.
+    /// Creates a client of the admin with [`informer_core::client::from_config`]. It works as long as the
+    /// runtime in which it was created.
     pub fn client(&self) -> Client {
         self.client_as(ADMIN)
             .expect("every cluster has an admin and a sound certificate")
@@ -232,8 +234,8 @@ impl Cluster {
         self.etcd.kill(&self.guard);
     }
 
-    /// Starts what does not run, on the same data and ports, and waits until it is ready; the wait is bounded by
-    /// [`ClusterOptions::ready_within`] for each of the programs.
+    /// Starts what does not run, on the same data and ports, and waits until it is ready; the wait is bounded
+    /// by [`ClusterOptions::ready_within`] for each of the programs.
     pub async fn revive(&mut self) -> Result<(), ClusterError> {
         self.etcd.start(&self.guard)?;
         let etcd = etcd::Etcd::new(&self.etcd_url())?;
@@ -264,8 +266,8 @@ impl Cluster {
         self.revive().await
     }
 
-    /// Compacts the history in etcd, and returns the revision: older ones can no longer be read or watched there.
-    /// kube-apiserver still answers from its own caches what these hold.
+    /// Compacts the history in etcd, and returns the revision: older ones can no longer be read or watched
+    /// there. kube-apiserver still answers from its own caches what these hold.
     pub async fn compact(&self) -> Result<u64, ClusterError> {
         let etcd = etcd::Etcd::new(&self.etcd_url())?;
         let revision = etcd.revision().await?;
@@ -278,7 +280,8 @@ impl Cluster {
         self.apiserver.log()
     }
 
-    /// Ends both programs and removes all their data; when it returns, nothing is left. Dropping does the same.
+    /// Ends both programs and removes all their data; when it returns, nothing is left. Dropping does the
+    /// same.
     pub fn stop(self) {}
 }
 

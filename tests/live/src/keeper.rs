@@ -34,8 +34,8 @@ fn log() -> PathBuf {
     target().join("kubernetes").join("up.log")
 }
 
-/// The keeper's number, in a file that it holds locked: so the number is right exactly as long as the lock is held, and the
-/// kernel lets go of it however the keeper ends.
+/// The keeper's number, in a file that it holds locked: so the number is right exactly as long as the lock is
+/// held, and the kernel lets go of it however the keeper ends.
 fn lock_file() -> PathBuf {
     target().join("kubernetes").join("up.lock")
 }

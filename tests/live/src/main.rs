@@ -1,4 +1,5 @@
-//! The program behind `cargo xtask apiserver`: builds the servers, and keeps a cluster up between two commands.
+//! The program behind `cargo xtask apiserver`: builds the servers, and keeps a cluster up between two
+//! commands.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program")]
 

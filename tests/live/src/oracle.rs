@@ -1,5 +1,5 @@
-//! What really happened on the server: every revision of every object, read through a plain watch; and the judge of what an informer
-//! delivered about it.
+//! What really happened on the server: every revision of every object, read through a plain watch; and the
+//! judge of what an informer delivered about it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,9 @@
-//! A proxy that does to a connection what networks, load balancers and overloaded servers do, as a seed decides.
+//! A proxy that does to a connection what networks, load balancers and overloaded servers do, as a seed
+//! decides.
 //!
-//! It speaks plain HTTP/1.1 to its clients, and HTTP/1.1 with or without TLS to its servers, so it stands as well before a real
-//! kube-apiserver as before the embedded one. It works on bytes: only so can it stop in the middle of a chunk.
+//! It speaks plain HTTP/1.1 to its clients, and HTTP/1.1 with or without TLS to its servers, so it stands as
+//! well before a real kube-apiserver as before the embedded one. It works on bytes: only so can it stop in
+//! the middle of a chunk.
 
 mod exchange;
 mod message;
@@ -32,11 +34,12 @@ const LOG_CAPACITY: usize = 10_000;
 
 /// A listening proxy. It and its connections end when it is dropped.
 ///
-/// Every request gets at most one fault, drawn from the seed in the order in which requests come. So one client that does one
-/// thing after the other meets the same faults again with the same seed, as far as the timing of the server allows.
+/// Every request gets at most one fault, drawn from the seed in the order in which requests come. So one
+/// client that does one thing after the other meets the same faults again with the same seed, as far as the
+/// timing of the server allows.
 ///
-/// Bounds: 64 KiB for the head of a request or an answer, 3 MiB for the body of a request, 4 MiB for a watch event that is sent
-/// twice; bodies of answers are not kept. [`FaultProfile::stall`] limits stalls.
+/// Bounds: 64 KiB for the head of a request or an answer, 3 MiB for the body of a request, 4 MiB for a watch
+/// event that is sent twice; bodies of answers are not kept. [`FaultProfile::stall`] limits stalls.
 pub struct FaultProxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -61,8 +64,8 @@ impl FaultProxy {
         Self::before(seed, profile, upstream, None).await
     }
 
-    /// As [`start`](Self::start), with a second server behind the same address that may lag behind the first. It gets the
-    /// requests that [`FaultKind::Stale`] is drawn for.
+    /// As [`start`](Self::start), with a second server behind the same address that may lag behind the first.
+    /// It gets the requests that [`FaultKind::Stale`] is drawn for.
     ///
     /// # Errors
     /// No port can be opened.

@@ -1,6 +1,8 @@
-//! An informer behind the fault proxy, on the embedded server: every fault really happens, and none leaves a trace.
+//! An informer behind the fault proxy, on the embedded server: every fault really happens, and none leaves a
+//! trace.
 //!
-//! Sockets are real, so time is too; nothing here is judged by it, but for a bound that only what hangs can reach.
+//! Sockets are real, so time is too; nothing here is judged by it, but for a bound that only what hangs can
+//! reach.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 

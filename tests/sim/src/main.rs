@@ -16,7 +16,8 @@ use informer_sim::{Coverage, Keep, Plan, Violation, run, shrink};
 const FAILURES: usize = 10;
 
 fn main() -> ExitCode {
-    // Handlers and transforms panic on purpose, thousands of times. Other panics are reported with their seed.
+    // Handlers and transforms panic on purpose, thousands of times. Other panics are reported with their
+    // seed.
     std::panic::set_hook(Box::new(|_| {}));
     match Args::read(std::env::args().skip(1)) {
         Ok(Args { mode: Mode::One(one) }) => play_one(&one),

@@ -10,7 +10,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::history::{History, Key, State, data};
 use crate::verdict::{observe, report};
 
-/// The informer, for its handlers and requests while it runs. Emptied when it stops, because it would keep itself alive.
+/// The informer, for its handlers and requests while it runs. Emptied when it stops, because it would keep
+/// itself alive.
 pub(crate) type Slot = Arc<Mutex<Option<SharedInformer<ConfigMap>>>>;
 
 /// The facts that all handlers of an informer are checked against.

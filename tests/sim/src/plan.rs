@@ -148,7 +148,8 @@ pub(crate) enum Action {
     },
     /// An informer whose token is cancelled early: every wait ends, and nothing is requested.
     CancelledStart(Cancelled),
-    /// The server refuses requests in two ways, one after the other; if `emptied`, after all objects were deleted.
+    /// The server refuses requests in two ways, one after the other; if `emptied`, after all objects were
+    /// deleted.
     Refusals {
         first: Refusal,
         times: u64,
@@ -170,8 +171,8 @@ pub(crate) enum Action {
     Advance(Duration),
 }
 
-/// One kind of fault that lasts, without any other. The informers are judged while it lasts, not only by their
-/// caches afterwards.
+/// One kind of fault that lasts, without any other. The informers are judged while it lasts, not only by
+/// their caches afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
     /// Every watch delivers events and is cut at this age.

@@ -7,8 +7,8 @@ use crate::world::run;
 /// The most runs of one search.
 const RUNS: usize = 600;
 
-/// Returns the smallest plan found that violates the same guarantee, and its violation. Steps are removed in ever
-/// smaller groups, as long as the remaining plan still fails.
+/// Returns the smallest plan found that violates the same guarantee, and its violation. Steps are removed in
+/// ever smaller groups, as long as the remaining plan still fails.
 pub fn shrink(plan: &Plan, violation: &Violation) -> (Plan, Violation) {
     let mut runs = 0;
     let mut smallest = (plan.clone(), violation.clone());

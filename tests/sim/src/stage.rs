@@ -1,4 +1,5 @@
-//! One informer under test: built from its plan, with handlers, streams and indexes that are added and removed.
+//! One informer under test: built from its plan, with handlers, streams and indexes that are added and
+//! removed.
 
 mod check;
 mod handlers;
@@ -59,14 +60,14 @@ struct ScopeRecord {
     doubt: Doubt,
 }
 
-/// Why a store may differ from the server's state at the store's version. Even then no object is invented, and none is
-/// deleted without reason.
+/// Why a store may differ from the server's state at the store's version. Even then no object is invented,
+/// and none is deleted without reason.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Doubt {
     #[default]
     None,
-    /// An object with an unreadable name was received after this many lists. The next list may already have been in
-    /// flight; the one after it is complete.
+    /// An object with an unreadable name was received after this many lists. The next list may already have
+    /// been in flight; the one after it is complete.
     Unreadable { lists: u64 },
     /// The second list was received; the store must still reach its version.
     Healing { version: u64 },
@@ -208,8 +209,8 @@ impl Stage {
         }
     }
 
-    /// Adds an index; a panic of its function must affect this index only. The function reads the store, as a reader in the
-    /// middle of a commit does.
+    /// Adds an index; a panic of its function must affect this index only. The function reads the store, as a
+    /// reader in the middle of a commit does.
     pub(crate) fn add_index(&mut self, panics: bool) {
         let name = format!("index-{}", self.indexes.len());
         let probe = check::Probe::new(self);

@@ -1,4 +1,5 @@
-//! The connection between an informer and the server: yields to other tasks, and checks every request (I11, I12).
+//! The connection between an informer and the server: yields to other tasks, and checks every request (I11,
+//! I12).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -26,8 +27,9 @@ use crate::verdict::{is_violated, observe, report};
 /// The period over which requests are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// The most requests of one scope within it, without later pages of lists. A watch that the server closes after a second
-/// may be opened again at once, and a failure may cost a watch-list, a list and a watch before the next wait.
+/// The most requests of one scope within it, without later pages of lists. A watch that the server closes
+/// after a second may be opened again at once, and a failure may cost a watch-list, a list and a watch before
+/// the next wait.
 const RATE: usize = 100;
 
 /// The most later pages that one scope may request within the window: a list has at most one page per object.
@@ -244,7 +246,8 @@ impl Wire {
         if requested != last || behind {
             report("I11", || {
                 format!(
-                    "a watch from {requested}, where {last} was the last version seen and the store is at {stored}"
+                    "a watch from {requested}, where {last} was the last version seen and the store is at \
+                     {stored}"
                 )
             });
         }

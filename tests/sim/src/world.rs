@@ -1,4 +1,5 @@
-//! Runs a plan: creates the server and the informers, takes the steps, and checks everything after each of them.
+//! Runs a plan: creates the server and the informers, takes the steps, and checks everything after each of
+//! them.
 
 mod hostile;
 mod scenarios;
@@ -25,8 +26,8 @@ use crate::plan::{
 use crate::stage::Stage;
 use crate::verdict::{Verdict, Violation};
 
-/// After the faults the caches must equal the server within this time: a silent watch is given up after ten minutes and a
-/// margin, and one backoff follows.
+/// After the faults the caches must equal the server within this time: a silent watch is given up after ten
+/// minutes and a margin, and one backoff follows.
 const BOUND: Duration = Duration::from_secs(900);
 
 /// A rewind must be noticed within this time while other faults last; then they are ended.
@@ -299,8 +300,8 @@ impl World<'_> {
         {
             self.doubted.store(true, Ordering::Relaxed);
         }
-        // A client that cannot use the newest state of an object may accept an older one that is sent again. That is no
-        // violation, so the two kinds of faults are never combined.
+        // A client that cannot use the newest state of an object may accept an older one that is sent again.
+        // That is no violation, so the two kinds of faults are never combined.
         let spoils = matches!(fault, Fault::GarbleItem { .. } | Fault::GarbleEvent { .. });
         let repeats = matches!(fault, Fault::RepeatEvents { .. });
         let plans = &self.plan.informers;
@@ -403,9 +404,9 @@ impl World<'_> {
         self.server.compact(self.server.revision());
     }
 
-    /// Restores an older state and refuses watches from lost revisions, as after a restore that marks them as compacted.
-    /// Nothing is written before every informer has noticed, because lost and new versions of the same number cannot be
-    /// distinguished.
+    /// Restores an older state and refuses watches from lost revisions, as after a restore that marks them as
+    /// compacted. Nothing is written before every informer has noticed, because lost and new versions of the
+    /// same number cannot be distinguished.
     async fn rewind(&mut self, back: u64) {
         let Some(revision) = self.begin_rewind(back) else {
             return;
@@ -442,7 +443,8 @@ impl World<'_> {
         self.settle_rewind();
     }
 
-    /// Goes back in the server's history. Returns the revision, or `None` if the history does not reach that far.
+    /// Goes back in the server's history. Returns the revision, or `None` if the history does not reach that
+    /// far.
     fn begin_rewind(&mut self, back: u64) -> Option<u64> {
         let revision = self.server.revision().saturating_sub(back);
         self.server.rewind(revision).ok()?;
@@ -536,7 +538,8 @@ impl World<'_> {
     }
 }
 
-/// Returns the object of a write. Its text has characters of more than one byte, for faults that cut within one.
+/// Returns the object of a write. Its text has characters of more than one byte, for faults that cut within
+/// one.
 fn object(write: Write) -> ConfigMap {
     let (namespace, name) = key_of(write.place);
     let tier = if write.value.is_multiple_of(3) { "b" } else { "a" };

@@ -47,10 +47,11 @@ pub(crate) struct Listing<'a> {
 }
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
-const EXPIRED_TOKEN: &str = "The provided continue parameter is too old to display a consistent list result. You can \
-     start a new list without the continue parameter, or use the continue token in this response to retrieve the \
-     remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
-     created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+const EXPIRED_TOKEN: &str = "The provided continue parameter is too old to display a consistent list result. \
+    You can start a new list without the continue parameter, or use the continue token in this response to \
+    retrieve the remainder of the results. Continuing with the provided token results in an inconsistent \
+    list - objects that were created, modified, or deleted between the time the first chunk was returned and \
+    now may show up in the list.";
 
 impl Listing<'_> {
     pub(crate) fn run(&self, state: &State) -> Result<ListAnswer, ApiError> {

@@ -83,9 +83,9 @@ impl ApiServer {
     pub fn kubeconfig(&self) -> Option<String> {
         let url = self.url()?;
         Some(format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: embedded\nclusters:\n- name: embedded\n  cluster:\n    \
-             server: {url}\ncontexts:\n- name: embedded\n  context:\n    cluster: embedded\n    namespace: default\n    \
-             user: embedded\nusers:\n- name: embedded\n  user: {{}}\n"
+            "apiVersion: v1\nkind: Config\ncurrent-context: embedded\nclusters:\n- name: \
+             embedded\n  cluster:\n    server: {url}\ncontexts:\n- name: embedded\n  context:\n    cluster: \
+             embedded\n    namespace: default\n    user: embedded\nusers:\n- name: embedded\n  user: {{}}\n"
         ))
     }
 

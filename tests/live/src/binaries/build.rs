@@ -91,7 +91,8 @@ pub fn target() -> PathBuf {
 
 /// Builds what is not there yet. Callers in other processes wait for the one that builds.
 ///
-/// A program appears under its name only when it is complete, so a build that was killed leaves nothing that looks whole.
+/// A program appears under its name only when it is complete, so a build that was killed leaves nothing that
+/// looks whole.
 pub fn build(report: &mut dyn FnMut(&BuildProgress)) -> Result<(), BinariesError> {
     if !has_go() {
         return Err(BinariesError::NoGo);

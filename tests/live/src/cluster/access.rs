@@ -1,4 +1,5 @@
-//! Who may talk to a cluster and how it proves itself: certificates, service-account keys, tokens, kubeconfigs.
+//! Who may talk to a cluster and how it proves itself: certificates, service-account keys, tokens,
+//! kubeconfigs.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -101,7 +102,8 @@ impl Access {
         token.ok_or_else(|| ClusterError::NoSuchUser(user.to_owned()))
     }
 
-    /// Returns a token of a service account with this lifetime. The server itself issues none below ten minutes.
+    /// Returns a token of a service account with this lifetime. The server itself issues none below ten
+    /// minutes.
     pub(super) fn service_account_token(&self, account: &ServiceAccount, lifetime: Duration) -> String {
         let now = SystemTime::now();
         let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

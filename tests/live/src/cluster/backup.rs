@@ -17,8 +17,9 @@ impl Cluster {
         Ok(Backup(copy))
     }
 
-    /// Stops both programs, goes back to a copy, and starts them again on the same ports. Everything written since is
-    /// lost, and its revisions will be used again, as after `etcdctl snapshot restore` without `--bump-revision`.
+    /// Stops both programs, goes back to a copy, and starts them again on the same ports. Everything written
+    /// since is lost, and its revisions will be used again, as after `etcdctl snapshot restore` without
+    /// `--bump-revision`.
     pub async fn restore(&mut self, backup: &Backup) -> Result<(), ClusterError> {
         self.kill();
         let data = self.etcd_data();

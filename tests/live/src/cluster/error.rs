@@ -13,8 +13,8 @@ pub enum ClusterError {
     Binaries(#[from] BinariesError),
     /// This etcd cannot serve a server with watch lists.
     #[error(
-        "etcd {version} is older than 3.6: without its progress notifications on request a watch list never reports that it is \
-         complete. Use a newer etcd, or turn watch lists off"
+        "etcd {version} is older than 3.6: without its progress notifications on request a watch list never \
+         reports that it is complete. Use a newer etcd, or turn watch lists off"
     )]
     EtcdTooOld {
         /// The version that `etcd --version` printed.

@@ -5,8 +5,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Reads lines until its standard input is closed, which the kernel does when the last writer has ended, also by `kill -9`.
-/// Then it kills what was announced and not taken back, and removes the folder given as its argument.
+/// Reads lines until its standard input is closed, which the kernel does when the last writer has ended, also
+/// by `kill -9`. Then it kills what was announced and not taken back, and removes the folder given as its
+/// argument.
 const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 alive=
@@ -28,7 +29,8 @@ done
 rm -rf -- "$1"
 "#;
 
-/// Registers its process with the supervisor, then becomes the program: the supervisor always knows a running program.
+/// Registers its process with the supervisor, then becomes the program: the supervisor always knows a running
+/// program.
 const ANNOUNCED: &str = r#"
 log=$1
 shift
@@ -41,7 +43,8 @@ exec "$@" >>"$log" 2>&1
 /// Dropping the guard waits until the supervisor has ended the programs and removed their data.
 pub(super) struct Guard {
     supervisor: Child,
-    /// Nobody else holds the writing end: the standard library opens pipes so that children do not inherit them.
+    /// Nobody else holds the writing end: the standard library opens pipes so that children do not inherit
+    /// them.
     line: Option<PipeWriter>,
 }
 

@@ -13,7 +13,8 @@ pub struct Replica<'a> {
 
 impl Cluster {
     /// Starts a second server, which reaches etcd through a port of this machine: etcd's own, or that of a
-    /// [`TcpRelay`](crate::TcpRelay) that can hold it up. Waits until it is ready, as [`start`](Self::start) does.
+    /// [`TcpRelay`](crate::TcpRelay) that can hold it up. Waits until it is ready, as [`start`](Self::start)
+    /// does.
     pub async fn replica(&self, etcd_port: u16) -> Result<Replica<'_>, ClusterError> {
         let binaries = match &self.options.binaries {
             Some(binaries) => binaries.clone(),

@@ -1,5 +1,5 @@
-//! Compares the events of two informers for one history. Every difference has a reason from a closed list, or the
-//! comparison fails.
+//! Compares the events of two informers for one history. Every difference has a reason from a closed list, or
+//! the comparison fails.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,8 @@ pub enum Reason {
     InitialOrLive,
     /// An addition on the side that missed the earlier revisions of this object, a change on the other.
     AddOrUpdate,
-    /// client-go delivers a deletion and recreation between two lists as an update; ours is a deletion and an addition.
+    /// client-go delivers a deletion and recreation between two lists as an update; ours is a deletion and an
+    /// addition.
     RecreationAsUpdate,
     /// client-go delivers the same version again, after a relist or a duplicate event; ours does not.
     Repeated,

@@ -8,8 +8,9 @@ use crate::proxy::Asked;
 
 /// The versions that an informer may have missed, computed from its requests.
 ///
-/// A watch that continues where the one before ended misses nothing; nor does the last one. Changes between the last
-/// version before a read of the whole state and the first version after it may be missing, except for what the state shows.
+/// A watch that continues where the one before ended misses nothing; nor does the last one. Changes between
+/// the last version before a read of the whole state and the first version after it may be missing, except
+/// for what the state shows.
 #[derive(Clone, Debug)]
 pub struct Gaps(Vec<RangeInclusive<u64>>);
 

@@ -1,4 +1,5 @@
-//! Checks the events of one informer: for each name a part of the history, in order, and with the right verbs.
+//! Checks the events of one informer: for each name a part of the history, in order, and with the right
+//! verbs.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +53,8 @@ enum Known {
 /// Judges an informer's events against what happened.
 ///
 /// # Errors
-/// The events are not a part of the history, go backwards, or do not end where the history ends; the text names the event.
+/// The events are not a part of the history, go backwards, or do not end where the history ends; the text
+/// names the event.
 pub fn judge(history: &History, events: &[Delivered]) -> Result<Account, String> {
     let mut account = Account::default();
     let mut known: BTreeMap<String, Known> = BTreeMap::new();

@@ -271,10 +271,11 @@ impl Relay<'_> {
     }
 }
 
-/// The place to cut a piece at, not before the wanted one: within an object, or within a gzip member. None if the piece ends
-/// before it, or is too small to have such a place.
+/// The place to cut a piece at, not before the wanted one: within an object, or within a gzip member. None if
+/// the piece ends before it, or is too small to have such a place.
 fn place_within(piece: &[u8], wanted: usize, is_gzip: bool) -> Option<usize> {
-    // The last two bytes are the end of the last object and its newline, or belong to the trailer of the last member.
+    // The last two bytes are the end of the last object and its newline, or belong to the trailer of the last
+    // member.
     let last = piece.len().checked_sub(2)?;
     let is_within = |place: &usize| {
         let at_edge = match is_gzip {
@@ -286,7 +287,8 @@ fn place_within(piece: &[u8], wanted: usize, is_gzip: bool) -> Option<usize> {
     (wanted.max(1)..=last).find(is_within)
 }
 
-/// Returns when the client has left. Something it sends before the answer is complete counts as leaving: no client here does.
+/// Returns when the client has left. Something it sends before the answer is complete counts as leaving: no
+/// client here does.
 async fn gone(client: &mut BufReader<TcpStream>) {
     // An error means the same.
     let _bytes = client.fill_buf().await;

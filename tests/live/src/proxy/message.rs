@@ -135,7 +135,8 @@ pub(super) async fn request_body(head: &Head, stream: &mut (impl AsyncRead + Unp
     Ok(body)
 }
 
-/// The body of an answer, in the pieces in which it comes: a chunk is one piece or several, never a part of one.
+/// The body of an answer, in the pieces in which it comes: a chunk is one piece or several, never a part of
+/// one.
 pub(super) struct Body {
     framing: Framing,
     /// What is left of the current chunk, or of the whole if the length is known.

@@ -10,8 +10,8 @@ use rand::{RngExt as _, SeedableRng as _};
 /// What a proxy can do to a request or to the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
-    /// The body ends in the middle of an object, and is complete as far as HTTP is concerned. (If the length was announced, the
-    /// connection is closed early.)
+    /// The body ends in the middle of an object, and is complete as far as HTTP is concerned. (If the length
+    /// was announced, the connection is closed early.)
     CutObject,
     /// The connection is closed in the middle of a chunk, whose head promised more.
     CutChunk,
@@ -78,8 +78,8 @@ impl fmt::Display for FaultKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FaultProfile {
-    /// The probability of a fault per request, from 0 to 1. Default 0.8. Watches end by a fault in any case, if there is
-    /// one for bodies among the kinds.
+    /// The probability of a fault per request, from 0 to 1. Default 0.8. Watches end by a fault in any case,
+    /// if there is one for bodies among the kinds.
     pub probability: f64,
     /// The kinds to draw from, each as likely as the others. Default: all.
     pub kinds: Vec<FaultKind>,
@@ -219,8 +219,8 @@ impl Plan {
 }
 
 impl Plan {
-    /// The harm that ends a watch in which nothing (more) goes wrong otherwise: none outlives the faults that a profile has for bodies.
-    /// Says also after how many further bytes.
+    /// The harm that ends a watch in which nothing (more) goes wrong otherwise: none outlives the faults that
+    /// a profile has for bodies. Says also after how many further bytes.
     pub(super) fn draw_end(&mut self) -> Option<(Harm, u64)> {
         let Self { random, profile } = self;
         let ends = profile.kinds.iter().filter_map(|kind| match kind {

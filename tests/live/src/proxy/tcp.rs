@@ -15,7 +15,8 @@ const BUFFER: usize = 64 * 1024;
 
 /// A relay on TCP, for whatever is spoken over it. It and its connections end when it is dropped.
 ///
-/// Between a kube-apiserver and its etcd it makes a server that lags: while it holds, that server sees nothing new.
+/// Between a kube-apiserver and its etcd it makes a server that lags: while it holds, that server sees
+/// nothing new.
 pub struct TcpRelay {
     address: SocketAddr,
     gate: watch::Sender<Gate>,

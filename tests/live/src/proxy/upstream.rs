@@ -26,7 +26,8 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Upstream {
-    /// The server that a client of this configuration talks to. Of the configuration, the URL and the authorities are used.
+    /// The server that a client of this configuration talks to. Of the configuration, the URL and the
+    /// authorities are used.
     ///
     /// # Errors
     /// The URL names no host, or an authority is no certificate.

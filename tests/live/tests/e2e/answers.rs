@@ -1,9 +1,9 @@
 //! The answers of the embedded server beside those of a real one, request by request.
 //!
-//! Users test their programs against the embedded server, so its answers must be the real ones. Each table of requests is sent
-//! to both servers in the same order. Status codes, headers and whole bodies are compared, after UIDs, versions, times and
-//! tokens are replaced by marks. A difference fails the test unless [`known`] lists it with a reason; a listed difference that
-//! did not occur fails the test, too.
+//! Users test their programs against the embedded server, so its answers must be the real ones. Each table of
+//! requests is sent to both servers in the same order. Status codes, headers and whole bodies are compared,
+//! after UIDs, versions, times and tokens are replaced by marks. A difference fails the test unless [`known`]
+//! lists it with a reason; a listed difference that did not occur fails the test, too.
 
 /// A custom resource.
 mod custom;

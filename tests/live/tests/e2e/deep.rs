@@ -1,4 +1,5 @@
-//! Objects that are nested deeper than a decoder may follow: the server accepts 10,000 levels where the schema allows any value.
+//! Objects that are nested deeper than a decoder may follow: the server accepts 10,000 levels where the
+//! schema allows any value.
 
 use http::Request;
 use informer_core::SharedInformer;

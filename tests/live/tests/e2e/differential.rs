@@ -1,8 +1,8 @@
-//! Our informer and client-go's on the same server with the same faults: both deliver true events, and every difference
-//! has a reason.
+//! Our informer and client-go's on the same server with the same faults: both deliver true events, and every
+//! difference has a reason.
 //!
-//! `cargo xtask e2e --differential --seed 7` runs one seed again. The events of both sides are kept in the target folder, under
-//! `differential/seed-<number>`, as JSON lines.
+//! `cargo xtask e2e --differential --seed 7` runs one seed again. The events of both sides are kept in the
+//! target folder, under `differential/seed-<number>`, as JSON lines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -207,7 +207,8 @@ async fn run(cluster: &Cluster, laggard: &Laggard, program: &Path, seed: u64) ->
         }
         assert!(
             start.elapsed() < BOUND,
-            "seed {seed}: the stores are not as the server: {there:?}\nours {ours:?}\nclient-go's {theirs:?}\n{:#?}",
+            "seed {seed}: the stores are not as the server: {there:?}\nours {ours:?}\nclient-go's \
+             {theirs:?}\n{:#?}",
             informer.status()
         );
         tokio::time::sleep(Duration::from_millis(100)).await;

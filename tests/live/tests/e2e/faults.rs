@@ -1,5 +1,5 @@
-//! The server restarted, paused and forgetful, and connections cut: afterwards the cache equals the server, and
-//! the events of the handler are consistent.
+//! The server restarted, paused and forgetful, and connections cut: afterwards the cache equals the server,
+//! and the events of the handler are consistent.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -311,8 +311,9 @@ async fn connections_that_are_cut_again_and_again_lose_nothing() {
     finish(watched, &room, writer).await;
 }
 
-/// Behind a load balancer that closes every connection after some seconds, each watch is healthy and none lives long. The
-/// waits between them must not grow: by the default settings, which the other tests here shorten.
+/// Behind a load balancer that closes every connection after some seconds, each watch is healthy and none
+/// lives long. The waits between them must not grow: by the default settings, which the other tests here
+/// shorten.
 #[tokio::test(flavor = "multi_thread")]
 async fn cuts_every_few_seconds_do_not_make_the_gaps_grow() {
     let cluster = shared().await;

@@ -1,4 +1,5 @@
-//! Tests against a real kube-apiserver and etcd. `cargo xtask e2e` runs them, once with watch lists and once without.
+//! Tests against a real kube-apiserver and etcd. `cargo xtask e2e` runs them, once with watch lists and once
+//! without.
 //!
 //! Most share one cluster and have a namespace each; those that disturb the server have their own cluster.
 

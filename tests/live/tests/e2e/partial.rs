@@ -1,4 +1,5 @@
-//! Informers that read less than whole objects of one type: metadata only, some fields only, and kinds known at run time only.
+//! Informers that read less than whole objects of one type: metadata only, some fields only, and kinds known
+//! at run time only.
 
 use informer_core::{ResourceVersion, SharedInformer};
 use informer_it::recorder::{Recorder, version_of};

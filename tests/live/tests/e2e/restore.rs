@@ -15,16 +15,17 @@ use serde_json::json;
 use crate::support::{Room, agree, cached, options, short_waits, start};
 use crate::tap::Tap;
 
-/// How long the server keeps each watch open. The informer's own timeout, of five minutes at least, stays as it is.
+/// How long the server keeps each watch open. The informer's own timeout, of five minutes at least, stays as
+/// it is.
 const WATCH: &str = "2";
 
 /// How many writes are lost. A kube-apiserver writes a few objects when it starts, and must not reach the
 /// version that the informers have seen.
 const LOST: usize = 300;
 
-/// A kube-apiserver keeps a watch from a version that it has not reached open, and sends nothing. An informer that only
-/// watched would be live and wrong until the server reaches the version, so it reads the server's version after two such
-/// watches (`reflector/probe.rs`).
+/// A kube-apiserver keeps a watch from a version that it has not reached open, and sends nothing. An informer
+/// that only watched would be live and wrong until the server reaches the version, so it reads the server's
+/// version after two such watches (`reflector/probe.rs`).
 #[tokio::test]
 async fn an_etcd_restored_to_an_older_state_is_noticed_by_its_watchers() {
     let mut cluster = Cluster::start(options()).await.unwrap();
@@ -98,8 +99,8 @@ async fn write_often(room: &Room, name: &str) -> String {
     version_of(&room.update(name, "lost").await)
 }
 
-/// Makes tokio's clock run about a hundred times faster: two seconds of the server are more than three minutes of the
-/// informer, and less than its timeout of a watch.
+/// Makes tokio's clock run about a hundred times faster: two seconds of the server are more than three
+/// minutes of the informer, and less than its timeout of a watch.
 async fn hurry() {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -173,8 +173,8 @@ async fn a_token_that_expires_is_said_and_a_new_one_catches_up() {
     informer.start().unwrap();
     informer.synced_within(BOUND).await.unwrap();
 
-    // The watch continues without a valid token; a new one is refused. The server caches valid tokens for some seconds,
-    // so this repeats the request until it is refused.
+    // The watch continues without a valid token; a new one is refused. The server caches valid tokens for
+    // some seconds, so this repeats the request until it is refused.
     tokio::time::sleep(short).await;
     room.update("a", "2").await;
     agree(&informer, &recorder, &room.items()).await;

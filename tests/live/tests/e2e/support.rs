@@ -1,4 +1,5 @@
-//! Shared by the tests: the cluster, a namespace for each test, bounded waits, and comparisons with the server.
+//! Shared by the tests: the cluster, a namespace for each test, bounded waits, and comparisons with the
+//! server.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -107,8 +108,8 @@ impl Room {
     }
 }
 
-/// Waits until the server's own cache has a write. An informer's first list may come from that cache and be older than a write
-/// that was answered before it; what is left out then comes with the watch.
+/// Waits until the server's own cache has a write. An informer's first list may come from that cache and be
+/// older than a write that was answered before it; what is left out then comes with the watch.
 pub(crate) async fn visible<K>(api: &Api<K>, written: &K)
 where
     K: Object + Clone + DeserializeOwned + Debug,
@@ -175,7 +176,8 @@ pub(crate) async fn until<K: Object>(
     .await;
 }
 
-/// Waits until cache and server have the same objects at the same versions, and the recorded events lead there.
+/// Waits until cache and server have the same objects at the same versions, and the recorded events lead
+/// there.
 pub(crate) async fn agree<K>(informer: &SharedInformer<K>, recorder: &Recorder<K>, server: &Api<K>)
 where
     K: Object + Clone + DeserializeOwned + Debug,

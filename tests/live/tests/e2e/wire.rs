@@ -76,8 +76,8 @@ impl Wire {
         self.reconnect();
     }
 
-    /// The far end of every connection vanishes, as a machine that loses its power: nothing is closed, nothing is sent, and
-    /// nothing is acknowledged, keep-alive probes included. New connections go through.
+    /// The far end of every connection vanishes, as a machine that loses its power: nothing is closed,
+    /// nothing is sent, and nothing is acknowledged, keep-alive probes included. New connections go through.
     #[cfg(target_os = "linux")]
     pub(crate) fn vanish(&self) {
         self.vanished.send_replace(());

@@ -1,4 +1,5 @@
-//! Every built-in kind that a real server has: one object of it, from its birth to its end, seen through the kind's own accessors.
+//! Every built-in kind that a real server has: one object of it, from its birth to its end, seen through the
+//! kind's own accessors.
 //!
 //! A separate test program, because an informer for each of the kinds takes minutes to compile.
 
@@ -281,7 +282,8 @@ fn is_seen(seen: bool, otherwise: &str) -> Result<(), String> {
     seen.then_some(()).ok_or_else(|| otherwise.to_owned())
 }
 
-/// Waits until the cache is not older than an object. (A first list may come from the server's cache and be older.)
+/// Waits until the cache is not older than an object. (A first list may come from the server's cache and be
+/// older.)
 async fn wait<K: Object>(informer: &SharedInformer<K>, object: &DynamicObject) -> Result<(), String> {
     let version = ResourceVersion::of(&object.metadata).ok_or("it has no version")?;
     let waited = informer.wait_until_within(&version, BOUND).await;

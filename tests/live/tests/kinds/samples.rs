@@ -6,8 +6,8 @@ use informer_gen::inventory::Resource;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use serde_json::{Value, json};
 
-/// A sample of a kind in a namespace: its name, and all but `metadata`. Names differ between versions, which share their
-/// objects.
+/// A sample of a kind in a namespace: its name, and all but `metadata`. Names differ between versions, which
+/// share their objects.
 pub(crate) fn sample(row: &Resource, namespace: &str) -> (String, Value) {
     (name(row, namespace), body(row, namespace))
 }
@@ -123,7 +123,8 @@ fn certificate(row: &Resource) -> Value {
     let request = parameters.serialize_request(&key).unwrap();
     match row.kind.as_str() {
         "CertificateSigningRequest" => json!({"spec": {
-            "request": BASE64.encode(request.pem().unwrap()), "signerName": "example.com/none", "usages": ["client auth"],
+            "request": BASE64.encode(request.pem().unwrap()), "signerName": "example.com/none", "usages": ["client \
+                auth"],
         }}),
         "ClusterTrustBundle" => {
             parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -248,7 +248,8 @@ fn add_handler(random: &mut SmallRng, informer: usize) -> Action {
         ),
         resync: pick(random, [None, None, Some(0), Some(10)]),
     };
-    // A slow handler that receives everything again every few seconds, and keeps every event, never catches up.
+    // A slow handler that receives everything again every few seconds, and keeps every event, never catches
+    // up.
     let keeps_all = handler.overflow != Overflow::Coalesce || handler.buffer.is_none();
     if keeps_all && matches!(kind, HandlerKind::Slow(_)) {
         handler.resync = Some(0);

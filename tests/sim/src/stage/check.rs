@@ -176,7 +176,8 @@ impl Stage {
         }
     }
 
-    /// Returns the first difference from the server after all faults; `None` if cache and handlers agree with it.
+    /// Returns the first difference from the server after all faults; `None` if cache and handlers agree with
+    /// it.
     pub(crate) fn difference(&self, revision: u64) -> Option<String> {
         let snapshot = self.informer.indexer().snapshot();
         let view = View {
@@ -329,7 +330,8 @@ impl View<'_> {
         missing.map(|(key, state)| ("I4", format!("{key} is missing, {state}")))
     }
 
-    /// Checks what must hold even with unreadable objects: no object is invented, and none is deleted that still exists.
+    /// Checks what must hold even with unreadable objects: no object is invented, and none is deleted that
+    /// still exists.
     fn compare_doubtful(&self, scope: &Scope, revision: u64, last: &Snapshot<ConfigMap>) -> Found {
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, object) in self.snapshot.iter() {
@@ -346,8 +348,8 @@ impl View<'_> {
             let own = Key::of(&object);
             let exists = |state: &State| state.uid == before.uid && self.covers(&own, state);
             let mut since = history.between(&own, before.revision, revision);
-            // It existed before and in every state since, and is missing. One that left the selection and returned unreadable
-            // may be missing.
+            // It existed before and in every state since, and is missing. One that left the selection and
+            // returned unreadable may be missing.
             if before.revision <= revision
                 && history.at(&own, revision).is_some_and(exists)
                 && since.all(|state| state.is_some_and(exists))
@@ -383,8 +385,8 @@ pub(super) struct Probe {
     reader: Arc<Mutex<Option<Reader>>>,
 }
 
-/// The store that a probe reads, and its last snapshot. Removed at the end: an index that held its store, or a snapshot
-/// of it, would leak both.
+/// The store that a probe reads, and its last snapshot. Removed at the end: an index that held its store, or
+/// a snapshot of it, would leak both.
 pub(super) struct Reader {
     indexer: Indexer<ConfigMap>,
     seen: Option<Snapshot<ConfigMap>>,

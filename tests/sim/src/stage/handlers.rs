@@ -84,7 +84,8 @@ impl Stage {
         }
     }
 
-    /// Removes a handler. The removal takes effect at the call; once awaited, the handler does not run any more.
+    /// Removes a handler. The removal takes effect at the call; once awaited, the handler does not run any
+    /// more.
     pub(crate) async fn remove_handler(&mut self, which: usize) {
         let mut active: Vec<&mut Listening> = self.listening.iter_mut().filter(|one| !one.removed).collect();
         if active.is_empty() {
@@ -105,7 +106,8 @@ impl Stage {
 }
 
 impl Stage {
-    /// Creates streams and drops them, every other one with a pending event: none is kept, and waits for their sync end.
+    /// Creates streams and drops them, every other one with a pending event: none is kept, and waits for
+    /// their sync end.
     pub(crate) async fn short_streams(&mut self, count: usize) {
         if self.is_stopped() {
             return;

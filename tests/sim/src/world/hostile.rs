@@ -22,20 +22,21 @@ const CHECK_EVERY: Duration = Duration::from_secs(60);
 /// The most pages in a minute of a list that brings nothing new: two a second, and a margin.
 const PAGES_PER_MINUTE: u64 = 150;
 
-/// The most requests in twenty minutes of an informer whose every list fails: a watch-list and a list per attempt, the
-/// first attempts within seconds.
+/// The most requests in twenty minutes of an informer whose every list fails: a watch-list and a list per
+/// attempt, the first attempts within seconds.
 const REQUESTS: u64 = 150;
 
-/// The time until an informer recovers after the server accepted no version that it knows: three refusals, each
-/// after the longest backoff.
+/// The time until an informer recovers after the server accepted no version that it knows: three refusals,
+/// each after the longest backoff.
 const RECOVERY: Duration = Duration::from_secs(900);
 
-/// The time until a rewind is noticed without a refusal: two watches of ten minutes that bring nothing, each with
-/// its margin, or five that are given up, and the backoffs.
+/// The time until a rewind is noticed without a refusal: two watches of ten minutes that bring nothing, each
+/// with its margin, or five that are given up, and the backoffs.
 const SILENT_REWIND: Duration = Duration::from_secs(60 * 60);
 
 impl World<'_> {
-    /// Lists never end. The rate of pages is bounded, the failure is reported, and nothing of such a list is used.
+    /// Lists never end. The rate of pages is bounded, the failure is reported, and nothing of such a list is
+    /// used.
     pub(super) async fn endless_pages(&mut self) {
         let rule = self.strike(Rule::new(Fault::EndlessPages).on(Verb::List));
         let before = self.fail_lists().await;
@@ -93,8 +94,8 @@ impl World<'_> {
             let is_hidden = lists == 0 && (errors == 0 || matches!(after.state, State::Live));
             if is_hidden || (only_lists && lists > 0) || requests > REQUESTS {
                 self.report(format!(
-                    "informer {number} in {}, whose lists fail for {waited:?}: {errors} errors, {lists} lists, \
-                     {requests} requests, state {}",
+                    "informer {number} in {}, whose lists fail for {waited:?}: {errors} errors, {lists} \
+                     lists, {requests} requests, state {}",
                     after.scope, after.state
                 ));
             }
@@ -102,7 +103,8 @@ impl World<'_> {
         before
     }
 
-    /// A few answers carry a text as their version. The server refuses it from then on, and is healthy otherwise.
+    /// A few answers carry a text as their version. The server refuses it from then on, and is healthy
+    /// otherwise.
     async fn foreign_version(&mut self) {
         self.doubted.store(true, std::sync::atomic::Ordering::Relaxed);
         for stage in &mut self.stages {

@@ -27,8 +27,8 @@ const CHECK_EVERY: Duration = Duration::from_secs(60);
 /// after it, and the time without a new object.
 const BUSY_BOUND: Duration = Duration::from_secs(360);
 
-/// Lists whose answers are late must succeed within this time: the deadline doubles up to the delay, and a list
-/// may have one page per object.
+/// Lists whose answers are late must succeed within this time: the deadline doubles up to the delay, and a
+/// list may have one page per object.
 const LATE_BOUND: Duration = Duration::from_secs(3_600);
 
 /// The status and request counts of one scope of one informer, at one time.

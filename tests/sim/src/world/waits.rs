@@ -20,8 +20,8 @@ use crate::wire;
 const NEVER: Duration = Duration::from_secs(300);
 
 impl World<'_> {
-    /// A wait for the sync of a refused informer ends with the refusal, after the grace period. So does the next one: it
-    /// counts from its own call. Once the right is granted, a wait succeeds.
+    /// A wait for the sync of a refused informer ends with the refusal, after the grace period. So does the
+    /// next one: it counts from its own call. Once the right is granted, a wait succeeds.
     pub(super) async fn refused_waits(&mut self) {
         let rule = self.strike(Rule::new(Fault::Forbidden));
         let registry = Registry::new();
@@ -55,7 +55,8 @@ impl World<'_> {
         registry.shutdown().await;
     }
 
-    /// An informer whose token is cancelled before or right after its start makes no request, and every wait on it ends.
+    /// An informer whose token is cancelled before or right after its start makes no request, and every wait
+    /// on it ends.
     pub(super) async fn cancelled_start(&mut self, cancelled: Cancelled) {
         let traffic = std::sync::Arc::default();
         let client = wire::client(

@@ -234,8 +234,8 @@ fn configurations_that_cannot_be_applied_are_refused() {
     check(
         widget(json!({"parts": [{"weight": 1}]})),
         PatchError::Internal(format!(
-            "{prefix}: .spec.parts: element 0: associative list with keys has an element that omits all key fields \
-             [\"id\"] (and doesn't have default values for any key fields)"
+            "{prefix}: .spec.parts: element 0: associative list with keys has an element that omits all key \
+             fields [\"id\"] (and doesn't have default values for any key fields)"
         )),
     );
     check(

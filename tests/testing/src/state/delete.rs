@@ -161,8 +161,8 @@ fn check(
     let conflict = |why: String| Err(ApiError::conflict(&resource.kind, &resource.group, name, &why));
     if let Some(uid) = wanted.uid.as_ref().filter(|uid| **uid != current.uid) {
         return conflict(format!(
-            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been \
-             deleted and then recreated",
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might \
+             have been deleted and then recreated",
             current.uid
         ));
     }

@@ -113,7 +113,8 @@ fn check_preconditions(resource: &Resource, name: &str, old: &Object, new: &Obje
         let key = object::key(metadata_str(old, "namespace"), name);
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{key}, ResourceVersion: 0, \
-             AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {current}",
+             AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: \
+             {current}",
             resource.plural
         );
         return Err(ApiError::conflict(&resource.plural, &resource.group, name, &why));

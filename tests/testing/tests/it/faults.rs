@@ -57,8 +57,8 @@ async fn refusals_apply_to_the_requests_they_name_as_often_as_set() {
     server.faults().add(Rule::new(Fault::too_many_requests(7)).once());
     assert_eq!(get(&server, CONFIG_MAPS).await.headers["retry-after"], "7");
     server.faults().add(Fault::Forbidden);
-    let message = "configmaps is forbidden: User \"test\" cannot list resource \"configmaps\" in API group \"\" in the \
-                   namespace \"default\"";
+    let message = "configmaps is forbidden: User \"test\" cannot list resource \"configmaps\" in API \
+        group \"\" in the namespace \"default\"";
     check_refused(&server, Method::GET, CONFIG_MAPS, Value::Null, 403, message).await;
     server.faults().clear();
     assert_eq!(get(&server, CONFIG_MAPS).await.code, 200);

@@ -65,8 +65,8 @@ async fn refusals_use_the_messages_of_the_real_server() {
     check_refused(&server, Method::GET, "/api/v1/nopes", Value::Null, 404, message).await;
     let mut other = config_map("a");
     other["metadata"]["resourceVersion"] = "1".into();
-    let message = "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply \
-                   your changes to the latest version and try again";
+    let message = "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please \
+        apply your changes to the latest version and try again";
     check_refused(
         &server,
         Method::PUT,
@@ -318,8 +318,8 @@ async fn nothing_is_created_in_a_terminating_namespace() {
     assert_eq!(going.status.unwrap().phase.as_deref(), Some("Terminating"));
     let mut late = config_map("late");
     late["metadata"]["namespace"] = "web".into();
-    let message = "configmaps \"late\" is forbidden: unable to create new content in namespace web because it is \
-                   being terminated";
+    let message = "configmaps \"late\" is forbidden: unable to create new content in namespace web because \
+        it is being terminated";
     check_refused(
         &server,
         Method::POST,
@@ -340,8 +340,8 @@ async fn deletions_honour_their_preconditions() {
     let created = server.create(&parse::<ConfigMap>(config_map("a"))).unwrap();
     let uid = created.metadata.uid.unwrap();
     let message = format!(
-        "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (x) does not match the UID in \
-         record ({uid}). The object might have been deleted and then recreated"
+        "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (x) does not match \
+         the UID in record ({uid}). The object might have been deleted and then recreated"
     );
     let uri = format!("{CONFIG_MAPS}/a");
     check_refused(

@@ -163,12 +163,12 @@ async fn a_compacted_version_is_refused_in_the_stream_or_as_an_answer() {
 #[tokio::test(start_paused = true)]
 async fn watch_options_are_validated_with_upstreams_messages() {
     let uri = format!("{CONFIG_MAPS}?watch=1&sendInitialEvents=true");
-    let message = "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents \
-                   requires setting resourceVersionMatch to NotOlderThan";
+    let message = "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: \
+        sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
     check_refused(&server(), http::Method::GET, &uri, Value::Null, 422, message).await;
     let old = ApiServer::builder().watch_list(WatchList::Off).start();
-    let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is \
-                   forbidden for watch unless the WatchList feature gate is enabled";
+    let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents \
+        is forbidden for watch unless the WatchList feature gate is enabled";
     let uri = format!("{uri}&resourceVersionMatch=NotOlderThan");
     check_refused(&old, http::Method::GET, &uri, Value::Null, 422, message).await;
 }

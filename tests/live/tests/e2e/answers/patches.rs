@@ -137,10 +137,12 @@ fn applies() -> Vec<Request> {
         )
         .by("two"),
         apply("apply: give up a field", json!({})).by("one"),
-        Request::patch("merge into what is applied", APPLIED, MERGE, json!({ "data": { "k": "3" } })).by("table"),
+        Request::patch("merge into what is \
+            applied", APPLIED, MERGE, json!({ "data": { "k": "3" } })).by("table"),
         apply("apply: conflict with an update", json!({ "k": "2" })).by("two"),
         apply("apply: without a manager", json!({})),
-        Request::patch("apply: without a type", APPLIED, APPLY, json!({ "metadata": { "name": "applied" } })).by("one"),
+        Request::patch("apply: without a \
+            type", APPLIED, APPLY, json!({ "metadata": { "name": "applied" } })).by("one"),
         Request::patch(
             "apply: another name",
             APPLIED,
