@@ -45,7 +45,7 @@ async fn an_etcd_restored_to_an_older_state_is_noticed_by_its_watchers() {
     });
     let recorders = informers
         .each_ref()
-        .map(|informer| Story::of(informer).unwrap().0);
+        .map(|informer| Recorder::of(informer).unwrap().0);
     for informer in &informers {
         start(informer).await;
     }
