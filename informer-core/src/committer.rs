@@ -3,7 +3,6 @@
 
 mod commit;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -43,8 +42,6 @@ pub(crate) struct Wiring<K> {
 struct Core<K: Object> {
     writer: IndexerWriter<K>,
     wiring: Wiring<K>,
-    /// Scopes whose first state is not in the store yet.
-    unsynced: BTreeSet<Scope>,
 }
 
 impl<K: Object> Committer<K> {
@@ -62,11 +59,7 @@ impl<K: Object> Committer<K> {
         commit.publish();
         Self {
             receiver,
-            core: Core {
-                writer,
-                wiring,
-                unsynced: scopes.iter().cloned().collect(),
-            },
+            core: Core { writer, wiring },
         }
     }
 
@@ -126,7 +119,7 @@ impl<K: Object> Core<K> {
     fn runs(&self, batch: &Batch<K>) -> Offload {
         let stored = self.writer.indexer().peek().len();
         let touched = match batch {
-            Batch::ReplaceAll(state) => state.items.len().max(stored),
+            Batch::ReplaceAll { state, .. } => state.items.len().max(stored),
             Batch::Changes { deltas, .. } => deltas.len(),
             Batch::SyncAll(_) => stored,
         };
@@ -144,7 +137,7 @@ impl<K: Object> Core<K> {
         }
         match batch {
             Batch::Changes { deltas, versions } => self.commit_changes(deltas, &versions),
-            Batch::ReplaceAll(state) => self.commit_replacement(state),
+            Batch::ReplaceAll { state, initial } => self.commit_replacement(state, initial),
             Batch::SyncAll(ticket) => self.tell_again(&ticket),
         }
         self.wiring

@@ -1,15 +1,16 @@
-//! The queue between reflector and store: changes in the order of their arrival, handed out as consistent cuts.
+//! The queue between reflectors and committer: changes in arrival order, popped as consistent cuts.
 //!
-//! [`DeltaFifo::channel`] gives the two ends. The sender belongs to the reflectors: it refuses keys of other
-//! scopes and waits while the queue is full. The receiver belongs to the committer: each
-//! [`pop`](DeltaReceiver::pop) takes a prefix of everything that arrived, so committing it in one step never
-//! shows a later change without an earlier one. Each object is transformed once: those of a whole state while
-//! it is collected, single changes when they are taken out.
+//! [`DeltaFifo::channel`] returns the two ends. Reflectors hold senders: a sender rejects keys of other scopes
+//! and waits while the queue is full. The committer holds the receiver: each [`pop`](DeltaReceiver::pop) takes
+//! a prefix of everything that arrived, so committing it in one step never shows a later change without an
+//! earlier one. Each object is transformed once: objects of a list while the list is collected, objects of a
+//! watch when they are popped.
 
 mod fifo;
 mod intake;
 mod queue;
 mod replace;
+mod transform;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,16 +21,16 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
 pub use fifo::Fifo;
-pub use intake::{Transform, Unusable};
 pub use queue::{Closed, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions};
 pub use replace::{ReplaceAll, ReplaceBuilder, Rewind};
+pub use transform::{Transform, Unusable};
 
 /// One change of one object. `Debug` prints its key and version, never its contents.
 #[non_exhaustive]
 pub enum Delta<K> {
-    /// The server said it was added.
+    /// The server reported it as added.
     Added(Arc<K>),
-    /// The server said it was modified.
+    /// The server reported it as modified.
     Updated(Arc<K>),
     /// It was deleted.
     Deleted(Departed<K>),
@@ -37,11 +38,11 @@ pub enum Delta<K> {
     Unusable(Unusable),
 }
 
-/// What is known of an object that is gone.
+/// What is known of a deleted object.
 pub enum Departed<K> {
     /// Its last state.
     Observed(Arc<K>),
-    /// Nothing but its key: the last state could not be decoded.
+    /// Only its key: the last state could not be decoded.
     KeyOnly,
 }
 
@@ -53,9 +54,9 @@ pub struct Deltas<K> {
     pub changes: Vec<Change<K>>,
 }
 
-/// One change with its place in the order of arrival and its version.
+/// One change with its position in arrival order and its version.
 pub struct Change<K> {
-    /// The change's place within the batch, over all keys.
+    /// The position within the batch, over all keys.
     pub arrival: usize,
     /// The version the server gave it.
     pub version: Option<ResourceVersion>,
@@ -63,7 +64,7 @@ pub struct Change<K> {
     pub delta: Delta<K>,
 }
 
-/// What one pop takes out of the queue: always a prefix of what arrived.
+/// What one pop returns: always a prefix of what arrived.
 #[non_exhaustive]
 pub enum Batch<K> {
     /// Single changes, grouped by key.
@@ -74,17 +75,33 @@ pub enum Batch<K> {
         versions: Vec<(Scope, ResourceVersion)>,
     },
     /// The whole state of one scope.
-    ReplaceAll(ReplaceAll<K>),
-    /// Every object is to be told again to these handlers.
+    ReplaceAll {
+        /// The state.
+        state: ReplaceAll<K>,
+        /// How it counts towards the initial sync.
+        initial: InitialSync,
+    },
+    /// A resync: every object is delivered again to these handlers.
     SyncAll(ResyncTicket),
 }
 
-/// Which handlers a resync is for, by their number in the processor.
+/// How a whole state counts towards the initial sync, which needs one whole state of every scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialSync {
+    /// It is the first state of its scope, and another scope has none yet.
+    First,
+    /// It is the first state of its scope, and every other scope has one: the initial sync is complete.
+    Completes,
+    /// It does not: its scope had a state before.
+    Relist,
+}
+
+/// The handlers a resync is for, by their number in the processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResyncTicket(pub(crate) Vec<u64>);
 
 impl ResyncTicket {
-    /// A ticket for the handlers of these numbers.
+    /// Creates a ticket for the handlers with these numbers.
     pub fn new(handlers: Vec<u64>) -> Self {
         Self(handlers)
     }
@@ -120,7 +137,11 @@ impl<K: Object> fmt::Debug for Batch<K> {
                 .field("deltas", deltas)
                 .field("versions", versions)
                 .finish(),
-            Self::ReplaceAll(state) => f.debug_tuple("ReplaceAll").field(state).finish(),
+            Self::ReplaceAll { state, initial } => f
+                .debug_struct("ReplaceAll")
+                .field("state", state)
+                .field("initial", initial)
+                .finish(),
             Self::SyncAll(ticket) => f.debug_tuple("SyncAll").field(ticket).finish(),
         }
     }

@@ -149,7 +149,7 @@ async fn an_object_without_a_name_is_not_queued_and_stops_nothing() {
     check_batches(&mut receiver, &["a: added@1, b: added@2; at 2"]).await;
 
     replace(&sender, 3, &[object("a", 1), nameless()]).await;
-    let Some(Batch::ReplaceAll(state)) = receiver.pop().await else {
+    let Some(Batch::ReplaceAll { state, .. }) = receiver.pop().await else {
         panic!("a replacement was sent");
     };
     assert_eq!((state.items.len(), state.unreadable), (1, 1));
@@ -196,7 +196,7 @@ async fn each_object_is_transformed_once_and_last_states_too() {
                     other => panic!("{other:?}"),
                 }
             }
-            Batch::ReplaceAll(state) => state.items.iter().for_each(|(_, object)| note(object)),
+            Batch::ReplaceAll { state, .. } => state.items.iter().for_each(|(_, object)| note(object)),
             other => panic!("{other:?}"),
         }
     }
@@ -248,7 +248,9 @@ async fn two_deletions_in_a_row_are_one_and_the_one_with_the_object_stays() {
         let (mut sender, mut receiver) = queue(QueueOptions::default());
         for (place, deletion) in deletions.iter().enumerate() {
             match deletion {
-                Some(number) => sender.deleted(object("a", *number)).await.unwrap(),
+                Some(number) => {
+                    sender.deleted(object("a", *number)).await.unwrap();
+                }
                 None => {
                     let object = undecodable("a", place as u64 + 1);
                     sender.undecodable(ObjectChange::Deleted, object).await.unwrap();

@@ -23,7 +23,7 @@ async fn full() -> (DeltaSender<ConfigMap>, DeltaReceiver<ConfigMap>) {
 fn send(sender: &DeltaSender<ConfigMap>, name: &str, at: u64) -> JoinHandle<Result<(), Closed>> {
     let mut sender = sender.clone();
     let object = object(name, at);
-    tokio::spawn(async move { sender.added(object).await })
+    tokio::spawn(async move { sender.added(object).await.map(drop) })
 }
 
 /// Lets every task run until it waits: the paused clock moves only then.
@@ -120,7 +120,7 @@ async fn a_waiting_pop_is_woken_by_each_kind_of_entry() {
         drop(open);
     }
     check(
-        |mut sender| async move { sender.deleted(object("a", 1)).await.unwrap() },
+        |mut sender| async move { drop(sender.deleted(object("a", 1)).await.unwrap()) },
         "a: deleted@1; at 1",
     )
     .await;

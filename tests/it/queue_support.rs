@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use informer_core::delta::{
-    Batch, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Departed, QueueOptions, Transform,
+    Batch, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Departed, InitialSync, QueueOptions, Transform,
 };
 use informer_core::source::SourceError;
 use informer_core::source::{
@@ -78,9 +78,12 @@ pub(crate) fn text(batch: &Batch<ConfigMap>) -> String {
                 .collect();
             format!("{}; at {}", keys.join(", "), versions.join(" "))
         }
-        Batch::ReplaceAll(state) => {
+        Batch::ReplaceAll { state, initial } => {
             let items: Vec<String> = state.items.iter().map(|(_, object)| name(object)).collect();
-            let first = if state.first { ", first" } else { "" };
+            let first = match initial {
+                InitialSync::First | InitialSync::Completes => ", first",
+                InitialSync::Relist => "",
+            };
             format!("replace at {}: {}{first}", state.version, items.join(" "))
         }
         Batch::SyncAll(_) => "resync".to_owned(),

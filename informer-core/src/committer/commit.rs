@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::Core;
-use crate::delta::{Change, Delta, Deltas, Departed, ReplaceAll, ResyncTicket, Rewind, Unusable};
+use crate::delta::{
+    Change, Delta, Deltas, Departed, InitialSync, ReplaceAll, ResyncTicket, Rewind, Unusable,
+};
 use crate::handler::{Deleted, Event, Origin, UpdateCause};
 use crate::key::ObjectKey;
 use crate::mutant;
@@ -71,7 +73,7 @@ impl<K: Object> Core<K> {
         }
     }
 
-    pub(super) fn commit_replacement(&mut self, state: ReplaceAll<K>) {
+    pub(super) fn commit_replacement(&mut self, state: ReplaceAll<K>, initial: InitialSync) {
         let ReplaceAll {
             scope,
             version,
@@ -79,8 +81,6 @@ impl<K: Object> Core<K> {
             unusable,
             unreadable,
             rewind,
-            first,
-            ..
         } = state;
         let recreated = self.recreated(&scope, &unusable, rewind);
         let missing = match unreadable {
@@ -115,14 +115,15 @@ impl<K: Object> Core<K> {
             }
         }
 
-        let origin = if first { Origin::Initial } else { Origin::Live };
-        self.unsynced.remove(&scope);
-        let complete = first && self.unsynced.is_empty();
+        let origin = match initial {
+            InitialSync::First | InitialSync::Completes => Origin::Initial,
+            InitialSync::Relist => Origin::Live,
+        };
 
         // Before publishing, for the reason given in `commit_changes`.
         let mut publication = self.wiring.processor.publication();
         commit.publish();
-        if complete {
+        if initial == InitialSync::Completes {
             // Before any delivery: a handler that reads, or whose registration is in sync, must find the
             // informer so.
             self.writer.filled();
@@ -264,7 +265,9 @@ fn settle<K: Object>(
             // history that was rewound the same version is another state.
             Delta::Added(object) | Delta::Updated(object)
                 if before == Held::Current
-                    && current.is_some_and(|current| is_unchanged(current.as_ref(), &object)) => {}
+                    && current
+                        .is_some_and(|current| is_unchanged(current.as_ref(), &object, version.as_ref())) => {
+            }
             Delta::Added(object) | Delta::Updated(object) => {
                 let told = tell_upsert(key, current, &object, Origin::Live);
                 settled
@@ -357,9 +360,8 @@ fn tell_upsert<K: Object>(
 }
 
 /// Whether the server sent the very state the cache has.
-fn is_unchanged<K: Object>(old: &K, new: &K) -> bool {
-    let versions = (ResourceVersion::of(old.meta()), ResourceVersion::of(new.meta()));
-    is_same_object(old, new) && matches!(versions, (Some(old), Some(new)) if old == new)
+fn is_unchanged<K: Object>(old: &K, new: &K, version: Option<&ResourceVersion>) -> bool {
+    is_same_object(old, new) && version.is_some() && ResourceVersion::of(old.meta()).as_ref() == version
 }
 
 /// What handlers hear of a deletion. If the object that was deleted is not the one they know, because it was created unseen under

@@ -50,7 +50,7 @@ fn send(sender: &mut DeltaSender<ConfigMap>, names: &[&str]) -> usize {
         let mut accepted = 0;
         for name in names {
             match sender.added(object(name)).await {
-                Ok(()) => accepted += 1,
+                Ok(_) => accepted += 1,
                 Err(Closed) => break,
             }
         }

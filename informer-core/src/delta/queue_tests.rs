@@ -6,11 +6,10 @@ use std::pin::pin;
 use k8s_openapi::api::core::v1::ConfigMap;
 use proptest::prelude::*;
 
-use std::task::Context;
+use std::task::{Context, Poll};
 
 use super::*;
-use crate::delta::Rewind;
-use crate::delta::{Deltas, Departed};
+use crate::delta::{Change, Deltas, Departed, Rewind};
 use crate::source::{ObjectChange, Undecodable};
 
 const NAMESPACES: [&str; 2] = ["x", "y"];
@@ -249,14 +248,18 @@ impl Run {
             uid: None,
             reason: "unreadable".to_owned(),
         };
+        let unread = |sent: Result<(), Closed>| sent.map(|()| None);
         let outcome = match kind {
             Kind::Added => once(sender.added(object)),
             Kind::Updated => once(sender.updated(object)),
             Kind::Deleted => once(sender.deleted(object)),
-            Kind::DeletedUnread => once(sender.undecodable(ObjectChange::Deleted, undecodable)),
-            Kind::Unusable => once(sender.undecodable(ObjectChange::Upserted, undecodable)),
+            Kind::DeletedUnread => once(sender.undecodable(ObjectChange::Deleted, undecodable)).map(unread),
+            Kind::Unusable => once(sender.undecodable(ObjectChange::Upserted, undecodable)).map(unread),
         };
-        outcome.map(|sent| sent.expect("the receiver is alive"))
+        outcome.map(|sent| {
+            let reported = sent.expect("the receiver is alive");
+            assert!(reported.is_none_or(|reported| reported == version(next)));
+        })
     }
 
     fn note(&mut self, sent: Sent) {
@@ -286,7 +289,7 @@ impl Run {
 
     fn popped(&mut self, batch: Batch<ConfigMap>) -> Result<(), TestCaseError> {
         match batch {
-            Batch::ReplaceAll(state) => {
+            Batch::ReplaceAll { state, initial } => {
                 let Some(Sent::Replace {
                     scope,
                     version: number,
@@ -299,7 +302,12 @@ impl Run {
                 prop_assert_eq!(popped, keys);
                 prop_assert_eq!(state.version, version(number));
                 prop_assert_eq!(state.scope, Scope::of(Some(NAMESPACES[scope])));
-                prop_assert_eq!(state.first, self.replaced.insert(scope));
+                let expected = match self.replaced.insert(scope) {
+                    false => InitialSync::Relist,
+                    true if self.replaced.len() == NAMESPACES.len() => InitialSync::Completes,
+                    true => InitialSync::First,
+                };
+                prop_assert_eq!(initial, expected);
             }
             Batch::SyncAll(ticket) => {
                 let mut handlers = Vec::new();

@@ -1,10 +1,12 @@
-//! The state of one scope, put together while a list or a watch-list streams in.
+//! Collects the whole state of one scope while a list or a watch-list streams in.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use super::intake::{Admission, Arrival, Identified, Intake, Transformer, Unusable};
+use super::intake::{Admission, Identified, Intake};
+use super::transform::{Transformer, Unusable};
+use super::{Delta, Departed};
 use crate::key::ObjectKey;
 use crate::mutant;
 use crate::object::Object;
@@ -19,16 +21,15 @@ pub struct ReplaceAll<K> {
     pub scope: Scope,
     /// The version of the state.
     pub version: ResourceVersion,
-    /// The objects, in the order of the list; each key once.
+    /// The objects in list order, each key once.
     pub items: Vec<(ObjectKey, Arc<K>)>,
     /// Objects that exist but could not be decoded or transformed, and why.
     pub unusable: Vec<(ObjectKey, Unusable)>,
-    /// How many items had not even a readable key. If there is one, nothing may be deleted for being absent.
+    /// How many items had no readable key. If this is not zero, a missing object must not be deleted: it may be
+    /// one of these items.
     pub unreadable: usize,
-    /// Whether the server's history went back, so that older versions are right.
+    /// Whether the server's history was rewound, so that older versions are valid.
     pub rewind: Rewind,
-    /// Whether this is the first state of its scope. Set by the queue when it is taken out.
-    pub first: bool,
 }
 
 /// Whether a state may be older than what was seen before.
@@ -41,46 +42,25 @@ pub enum Rewind {
     Yes,
 }
 
-/// How many objects are transformed at a time. A change of threads per object would be expensive, and a whole
-/// list of objects that are not transformed yet would take the memory that the transform is to save.
-const CHUNK: usize = 128;
+/// How many objects are transformed at a time. One switch of threads per object would be slow. Collecting the
+/// whole list first would need the memory that the transform is there to save.
+const TRANSFORM_BATCH: usize = 128;
 
-/// Collects the state of one scope. Nothing of it is visible until it is sent; dropping it forgets it.
+/// Collects the state of one scope. None of it is visible until it is sent; dropping the builder discards it.
 ///
-/// Transforms run while it is collected, 128 objects at a time, which its calls wait for. After a call
-/// that was dropped while it waited, the state is incomplete: drop the builder too.
+/// Transforms run while the state is collected, 128 objects at a time, and the methods wait for them. A call
+/// that is dropped while it waits leaves the state incomplete: drop the builder too.
 pub struct ReplaceBuilder<K> {
     intake: Intake,
     transformer: Transformer<K>,
-    /// What arrived and is not transformed yet, in order. Always empty without a transform.
-    pending: Vec<Step<Arrival<K>>>,
-    collected: Collected<K>,
-}
-
-/// One step on the way to the state.
-enum Step<T> {
-    Upsert(T),
-    Remove(ObjectKey),
-    Unusable(ObjectKey, Unusable),
-}
-
-/// An object after its transform.
-type Transformed<K> = (ObjectKey, Result<Arc<K>, Unusable>);
-
-impl<K> Step<Arrival<K>> {
-    fn transformed(self, transformer: &Transformer<K>) -> Step<Transformed<K>>
-    where
-        K: Object,
-    {
-        match self {
-            Self::Upsert(Arrival { key, object, .. }) => {
-                let object = transformer.apply(&key, object);
-                Step::Upsert((key, object))
-            }
-            Self::Remove(key) => Step::Remove(key),
-            Self::Unusable(key, unusable) => Step::Unusable(key, unusable),
-        }
-    }
+    /// Received and not transformed yet, in arrival order. Always empty without a transform.
+    pending: Vec<(ObjectKey, Delta<K>)>,
+    /// Objects in arrival order; `None` where one was deleted before the state was complete.
+    items: Vec<Option<(ObjectKey, Arc<K>)>>,
+    /// The position of each key in `items`.
+    places: HashMap<ObjectKey, usize>,
+    unusable: HashMap<ObjectKey, Unusable>,
+    unreadable: usize,
 }
 
 impl<K: Object> ReplaceBuilder<K> {
@@ -89,119 +69,6 @@ impl<K: Object> ReplaceBuilder<K> {
             intake,
             transformer,
             pending: Vec::new(),
-            collected: Collected::new(),
-        }
-    }
-
-    /// An object exists in this state; a later state of the same key takes its place.
-    pub async fn upsert(&mut self, object: Arc<K>) {
-        match self.intake.identify(object) {
-            Identified::Known(arrival) => self.step(Step::Upsert(arrival)).await,
-            Identified::Nameless => self.collected.unreadable += 1,
-            Identified::Elsewhere => {}
-        }
-    }
-
-    /// An object was deleted again before the state was complete.
-    pub async fn remove(&mut self, key: &ObjectKey) {
-        if let Admission::Granted = self.intake.admit(key) {
-            self.step(Step::Remove(key.clone())).await;
-        }
-    }
-
-    /// An object exists but could not be decoded.
-    pub async fn undecodable(&mut self, object: &Undecodable) {
-        match &object.key {
-            Some(key) => {
-                if let Admission::Granted = self.intake.admit(key) {
-                    self.step(Step::Unusable(key.clone(), object.clone().into()))
-                        .await;
-                }
-            }
-            None if mutant::is("I16") => {}
-            None => self.collected.unreadable += 1,
-        }
-    }
-
-    /// Takes one step, after those that came before it.
-    async fn step(&mut self, step: Step<Arrival<K>>) {
-        if self.transformer.runs_on() == Offload::Inline {
-            self.collected.play(step.transformed(&self.transformer));
-            return;
-        }
-        self.pending.push(step);
-        if self.pending.len() >= CHUNK {
-            self.settle().await;
-        }
-    }
-
-    /// Transforms what is pending, off the async worker.
-    pub(crate) async fn settle(&mut self) {
-        let steps = std::mem::take(&mut self.pending);
-        if steps.is_empty() {
-            return;
-        }
-        let transformer = self.transformer.clone();
-        let transform = move || -> Vec<_> {
-            steps
-                .into_iter()
-                .map(|step| step.transformed(&transformer))
-                .collect()
-        };
-        for step in offload::run(transform).await {
-            self.collected.play(step);
-        }
-    }
-
-    /// How many objects are part of the state so far, usable or not: what a list reports as progress.
-    pub(crate) fn seen(&self) -> usize {
-        self.named() + self.collected.unreadable
-    }
-
-    /// Of these, how many are known by name. Exact after [`settle`](Self::settle): before that, an object
-    /// that was sent twice may count twice.
-    pub(crate) fn named(&self) -> usize {
-        self.len() + self.collected.unusable.len()
-    }
-
-    /// How many objects there are so far.
-    pub fn len(&self) -> usize {
-        self.collected.places.len() + self.pending.len()
-    }
-
-    /// Whether there is no object so far.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Closes the collection at the version the server gave it.
-    pub async fn finish(mut self, version: ResourceVersion, rewind: Rewind) -> ReplaceAll<K> {
-        self.settle().await;
-        let collected = self.collected;
-        ReplaceAll {
-            scope: self.intake.scope().clone(),
-            version,
-            items: collected.items.into_iter().flatten().collect(),
-            unusable: collected.unusable.into_iter().collect(),
-            unreadable: collected.unreadable,
-            rewind,
-            first: false,
-        }
-    }
-}
-
-/// The newest state of each key so far.
-struct Collected<K> {
-    /// Objects in the order of arrival; `None` where one was deleted again before the state was complete.
-    items: Vec<Option<(ObjectKey, Arc<K>)>>,
-    places: HashMap<ObjectKey, usize>,
-    unusable: HashMap<ObjectKey, Unusable>,
-    unreadable: usize,
-}
-
-impl<K> Collected<K> {
-    fn new() -> Self {
-        Self {
             items: Vec::new(),
             places: HashMap::new(),
             unusable: HashMap::new(),
@@ -209,32 +76,126 @@ impl<K> Collected<K> {
         }
     }
 
-    fn play(&mut self, step: Step<Transformed<K>>) {
-        match step {
-            Step::Upsert((key, Ok(object))) => self.upsert(key, object),
-            // The newest state of an object cannot be used. One that came before it may be older than what
-            // the cache has, and the cache's is the last good one.
-            Step::Upsert((key, Err(unusable))) | Step::Unusable(key, unusable) => {
-                self.remove(&key);
+    /// Adds an object, or replaces the earlier state of its key.
+    pub async fn upsert(&mut self, object: Arc<K>) {
+        match self.intake.identify(object.meta()) {
+            Identified::Key(key) => self.receive(key, Delta::Added(object)).await,
+            Identified::Nameless => self.unreadable += 1,
+            Identified::Elsewhere => {}
+        }
+    }
+
+    /// Removes an object that was deleted before the state was complete.
+    pub async fn remove(&mut self, key: &ObjectKey) {
+        if let Admission::Granted = self.intake.admit(key) {
+            self.receive(key.clone(), Delta::Deleted(Departed::KeyOnly)).await;
+        }
+    }
+
+    /// Records an object that exists but could not be decoded.
+    pub async fn undecodable(&mut self, object: &Undecodable) {
+        match &object.key {
+            Some(key) => {
+                if let Admission::Granted = self.intake.admit(key) {
+                    self.receive(key.clone(), Delta::Unusable(object.clone().into()))
+                        .await;
+                }
+            }
+            None if mutant::is("I16") => {}
+            None => self.unreadable += 1,
+        }
+    }
+
+    /// Applies one delta after those that arrived before it.
+    async fn receive(&mut self, key: ObjectKey, delta: Delta<K>) {
+        if self.transformer.runs_on() == Offload::Inline {
+            let delta = self.transformer.transform(&key, None, delta);
+            self.apply(key, delta);
+            return;
+        }
+        self.pending.push((key, delta));
+        if self.pending.len() >= TRANSFORM_BATCH {
+            self.apply_pending().await;
+        }
+    }
+
+    /// Transforms what is pending, off the async worker, and applies it.
+    pub(crate) async fn apply_pending(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() {
+            return;
+        }
+        let transformer = self.transformer.clone();
+        let transform = move || -> Vec<_> {
+            pending
+                .into_iter()
+                .map(|(key, delta)| {
+                    let delta = transformer.transform(&key, None, delta);
+                    (key, delta)
+                })
+                .collect()
+        };
+        for (key, delta) in offload::run(transform).await {
+            self.apply(key, delta);
+        }
+    }
+
+    /// How many objects are part of the state so far, usable or not. Reported as the progress of a list.
+    pub(crate) fn seen(&self) -> usize {
+        self.named() + self.unreadable
+    }
+
+    /// How many of them have a known name. Exact after [`apply_pending`](Self::apply_pending): before that, an
+    /// object that was sent twice may count twice.
+    pub(crate) fn named(&self) -> usize {
+        self.len() + self.unusable.len()
+    }
+
+    /// The number of objects so far.
+    pub fn len(&self) -> usize {
+        self.places.len() + self.pending.len()
+    }
+
+    /// Whether there are no objects so far.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Completes the state at the version the server gave it.
+    pub async fn finish(mut self, version: ResourceVersion, rewind: Rewind) -> ReplaceAll<K> {
+        self.apply_pending().await;
+        ReplaceAll {
+            scope: self.intake.scope().clone(),
+            version,
+            items: self.items.into_iter().flatten().collect(),
+            unusable: self.unusable.into_iter().collect(),
+            unreadable: self.unreadable,
+            rewind,
+        }
+    }
+
+    fn apply(&mut self, key: ObjectKey, delta: Delta<K>) {
+        // The earlier state of the key goes in any case. Also where the new one is unusable: the earlier one may
+        // be older than what the cache has, and the cache keeps its own last good state.
+        self.unusable.remove(&key);
+        let place = self.places.get(&key).copied();
+        match delta {
+            Delta::Added(object) | Delta::Updated(object) => match place {
+                Some(place) => self.items[place] = Some((key, object)),
+                None => {
+                    self.places.insert(key.clone(), self.items.len());
+                    self.items.push(Some((key, object)));
+                }
+            },
+            Delta::Deleted(_) => self.discard(&key),
+            Delta::Unusable(unusable) => {
+                self.discard(&key);
                 self.unusable.insert(key, unusable);
             }
-            Step::Remove(key) => self.remove(&key),
         }
     }
 
-    fn upsert(&mut self, key: ObjectKey, object: Arc<K>) {
-        self.unusable.remove(&key);
-        match self.places.get(&key) {
-            Some(&place) => self.items[place] = Some((key, object)),
-            None => {
-                self.places.insert(key.clone(), self.items.len());
-                self.items.push(Some((key, object)));
-            }
-        }
-    }
-
-    fn remove(&mut self, key: &ObjectKey) {
-        self.unusable.remove(key);
+    fn discard(&mut self, key: &ObjectKey) {
         if let Some(place) = self.places.remove(key) {
             self.items[place] = None;
         }
@@ -242,7 +203,7 @@ impl<K> Collected<K> {
 }
 
 impl<K> ReplaceAll<K> {
-    /// The keys that count as present without being among the items.
+    /// The keys of [`unusable`](Self::unusable): they count as present.
     pub fn unusable_keys(&self) -> HashSet<ObjectKey> {
         self.unusable.iter().map(|(key, _)| key.clone()).collect()
     }

@@ -95,7 +95,7 @@ impl<K: Object> Reflector<K> {
                 }
                 page => page?,
             };
-            builder.settle().await;
+            builder.apply_pending().await;
             // An object without a name may be any object, so it is no progress.
             without_progress = match builder.named() > before {
                 true => 0,

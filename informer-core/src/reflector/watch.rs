@@ -116,21 +116,9 @@ impl<K: Object> Reflector<K> {
     /// Queues one event, waiting while the queue is full, and only then counts its version as seen.
     async fn apply(&mut self, event: WatchEvent<K>, order: Order) -> Result<Flow, Closed> {
         let version = match event {
-            WatchEvent::Added(object) => {
-                let version = ResourceVersion::of(object.meta());
-                self.queue.added(object).await?;
-                version
-            }
-            WatchEvent::Modified(object) => {
-                let version = ResourceVersion::of(object.meta());
-                self.queue.updated(object).await?;
-                version
-            }
-            WatchEvent::Deleted(object) => {
-                let version = ResourceVersion::of(object.meta());
-                self.queue.deleted(object).await?;
-                version
-            }
+            WatchEvent::Added(object) => self.queue.added(object).await?,
+            WatchEvent::Modified(object) => self.queue.updated(object).await?,
+            WatchEvent::Deleted(object) => self.queue.deleted(object).await?,
             WatchEvent::Bookmark { version, .. } => {
                 if let Some(version) = &version {
                     if let Err(error) = check_version(version) {

@@ -1,22 +1,59 @@
-//! The changes of one batch, grouped by key.
+//! Groups the changes of one batch by key.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
+use super::{Apply, LogEntry};
+use crate::delta::transform::Transformer;
 use crate::delta::{Batch, Change, Delta, Deltas, Departed};
 use crate::key::ObjectKey;
+use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
-/// The changes of one batch on their way to being grouped by key.
-pub(super) struct Grouped<K> {
+/// Transforms the changes of a run and groups them by key, in arrival order.
+pub(super) fn group<K: Object>(run: Vec<LogEntry<K>>, transformer: &Transformer<K>) -> Batch<K> {
+    let mut changes = Grouped::new();
+    for (arrival, entry) in run.into_iter().enumerate() {
+        match entry {
+            LogEntry::Apply(Apply {
+                scope,
+                key,
+                version,
+                delta,
+            }) => {
+                if let Some(version) = &version {
+                    changes.reach(scope, version.clone());
+                }
+                let delta = transformer.transform(&key, version.as_ref(), delta);
+                changes.add(
+                    key,
+                    Change {
+                        arrival,
+                        version,
+                        delta,
+                    },
+                );
+            }
+            LogEntry::Bookmark { scope, version } => changes.reach(scope, version),
+            LogEntry::ReplaceAll(_) | LogEntry::SyncAll(_) => {
+                unreachable!("a run consists of changes and bookmarks")
+            }
+        }
+    }
+    changes.into_batch()
+}
+
+/// The changes of one batch, grouped so far.
+struct Grouped<K> {
     deltas: Vec<Deltas<K>>,
+    /// The position of each key in `deltas`.
     places: HashMap<ObjectKey, usize>,
     versions: BTreeMap<Scope, ResourceVersion>,
 }
 
 impl<K> Grouped<K> {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self {
             deltas: Vec::new(),
             places: HashMap::new(),
@@ -24,7 +61,7 @@ impl<K> Grouped<K> {
         }
     }
 
-    pub(super) fn add(&mut self, key: ObjectKey, change: Change<K>) {
+    fn add(&mut self, key: ObjectKey, change: Change<K>) {
         let Some(&place) = self.places.get(&key) else {
             self.places.insert(key.clone(), self.deltas.len());
             self.deltas.push(Deltas {
@@ -34,7 +71,7 @@ impl<K> Grouped<K> {
             return;
         };
         let changes = &mut self.deltas[place].changes;
-        // Two deletions in a row are one; the one that carries the object says more.
+        // Two deletions in a row become one, and the one that carries the object is kept: handlers receive it.
         match (changes.last_mut(), &change.delta) {
             (
                 Some(
@@ -61,12 +98,12 @@ impl<K> Grouped<K> {
         }
     }
 
-    pub(super) fn reach(&mut self, scope: Scope, version: ResourceVersion) {
+    fn reach(&mut self, scope: Scope, version: ResourceVersion) {
         match self.versions.entry(scope) {
             Entry::Vacant(place) => {
                 place.insert(version);
             }
-            // A stale change behind a newer one does not take back what was reached.
+            // An outdated change behind a newer one does not move the version back.
             Entry::Occupied(reached) if version.is_older_than(reached.get()) => {}
             Entry::Occupied(mut reached) => {
                 reached.insert(version);
@@ -74,7 +111,7 @@ impl<K> Grouped<K> {
         }
     }
 
-    pub(super) fn into_batch(self) -> Batch<K> {
+    fn into_batch(self) -> Batch<K> {
         Batch::Changes {
             deltas: self.deltas,
             versions: self.versions.into_iter().collect(),

@@ -1,12 +1,13 @@
-//! The reflectors' end of the queue: takes in what belongs to its scope, and waits while the queue is full.
+//! The reflectors' end of the queue: accepts what belongs to its scope, and waits while the queue is full.
 
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::{Apply, Closed, Entry, Queue};
-use crate::delta::intake::{Admission, Arrival, Identified, Intake, Transformer};
+use super::{Apply, Closed, LogEntry, Queue};
+use crate::delta::intake::{Admission, Identified, Intake};
 use crate::delta::replace::{ReplaceAll, ReplaceBuilder};
+use crate::delta::transform::Transformer;
 use crate::delta::{Delta, Departed, ResyncTicket};
 use crate::key::ObjectKey;
 use crate::object::Object;
@@ -16,11 +17,11 @@ use crate::source::{ObjectChange, Undecodable};
 use crate::status::Reporter;
 use crate::sync::{Mutex, simulation};
 
-/// The reflector's end: one per scope.
+/// The sending end of the queue for one scope, held by its reflector.
 ///
-/// Each call either enqueues and returns, or, dropped while it waits for room, enqueues nothing. What has no
-/// name or belongs to another scope is not enqueued: a server that honours the request does not send it, and
-/// no list of this scope could delete it.
+/// Cancel safe: a call that is dropped while it waits for room queues nothing. Objects without a name or of
+/// another scope are not queued: no server that honours the request sends them, and no list of this scope could
+/// delete them.
 pub struct DeltaSender<K> {
     pub(super) queue: Arc<Mutex<Queue<K>>>,
     pub(super) intake: Intake,
@@ -28,42 +29,47 @@ pub struct DeltaSender<K> {
 }
 
 impl<K: Object> DeltaSender<K> {
-    /// The scope this sender speaks for.
+    /// The scope of this sender.
     pub fn scope(&self) -> &Scope {
         self.intake.scope()
     }
 
-    /// Keys of other scopes are reported here from now on.
+    /// Sets where keys of other scopes are reported.
     pub(crate) fn report_to(&mut self, reporter: Reporter) {
         self.intake.report_to(reporter);
     }
 
-    /// An object was added.
-    pub async fn added(&mut self, object: Arc<K>) -> Result<(), Closed> {
+    /// Queues an added object and returns its version.
+    pub async fn added(&mut self, object: Arc<K>) -> Result<Option<ResourceVersion>, Closed> {
         self.changed(object, Delta::Added).await
     }
 
-    /// An object was modified.
-    pub async fn updated(&mut self, object: Arc<K>) -> Result<(), Closed> {
+    /// Queues a modified object and returns its version.
+    pub async fn updated(&mut self, object: Arc<K>) -> Result<Option<ResourceVersion>, Closed> {
         self.changed(object, Delta::Updated).await
     }
 
-    /// An object was deleted; this is its last state.
-    pub async fn deleted(&mut self, object: Arc<K>) -> Result<(), Closed> {
+    /// Queues the deletion of an object, of which this is the last state, and returns its version.
+    pub async fn deleted(&mut self, object: Arc<K>) -> Result<Option<ResourceVersion>, Closed> {
         self.changed(object, |object| Delta::Deleted(Departed::Observed(object)))
             .await
     }
 
-    async fn changed(&mut self, object: Arc<K>, delta: fn(Arc<K>) -> Delta<K>) -> Result<(), Closed> {
-        match self.intake.identify(object) {
-            Identified::Known(Arrival { key, version, object }) => {
-                self.apply(key, version, delta(object)).await
-            }
-            Identified::Nameless | Identified::Elsewhere => Ok(()),
+    /// The version is read here, once: it is queued with the change, and returned for the reflector, which
+    /// counts it as seen even if the object itself is rejected.
+    async fn changed(
+        &mut self,
+        object: Arc<K>,
+        delta: fn(Arc<K>) -> Delta<K>,
+    ) -> Result<Option<ResourceVersion>, Closed> {
+        let version = ResourceVersion::of(object.meta());
+        if let Identified::Key(key) = self.intake.identify(object.meta()) {
+            self.apply(key, version.clone(), delta(object)).await?;
         }
+        Ok(version)
     }
 
-    /// Something happened to an object that could not be decoded. Without a readable key nothing can be queued.
+    /// Queues a change of an object that could not be decoded. Does nothing if its key could not be read.
     pub async fn undecodable(&mut self, change: ObjectChange, object: Undecodable) -> Result<(), Closed> {
         let Some(key) = object.key.clone() else {
             return Ok(());
@@ -85,7 +91,7 @@ impl<K: Object> DeltaSender<K> {
         version: Option<ResourceVersion>,
         delta: Delta<K>,
     ) -> Result<(), Closed> {
-        self.send(Entry::Apply(Apply {
+        self.send(LogEntry::Apply(Apply {
             scope: self.scope().clone(),
             key,
             version,
@@ -94,37 +100,37 @@ impl<K: Object> DeltaSender<K> {
         .await
     }
 
-    /// Starts collecting a whole state of this scope.
+    /// Starts to collect a whole state of this scope.
     pub fn begin_replace(&self) -> ReplaceBuilder<K> {
         ReplaceBuilder::new(self.intake.fork(), self.transformer.clone())
     }
 
-    /// Replaces everything in this scope.
+    /// Queues a whole state, which replaces everything in this scope.
     pub async fn replace_all(&self, state: ReplaceAll<K>) -> Result<(), Closed> {
-        self.send(Entry::ReplaceAll(state)).await
+        self.send(LogEntry::ReplaceAll(state)).await
     }
 
-    /// Nothing changed in this scope up to this version.
+    /// Queues a bookmark: this scope has no further changes up to this version.
     pub async fn bookmark(&self, version: ResourceVersion) -> Result<(), Closed> {
-        self.send(Entry::Bookmark {
+        self.send(LogEntry::Bookmark {
             scope: self.scope().clone(),
             version,
         })
         .await
     }
 
-    /// Requests a resync: every object is delivered again to these handlers.
+    /// Queues a resync: every object is delivered again to these handlers.
     pub async fn sync_all(&self, ticket: ResyncTicket) -> Result<(), Closed> {
-        self.send(Entry::SyncAll(ticket)).await
+        self.send(LogEntry::SyncAll(ticket)).await
     }
 
-    async fn send(&self, entry: Entry<K>) -> Result<(), Closed> {
+    async fn send(&self, entry: LogEntry<K>) -> Result<(), Closed> {
         simulation::yield_point().await;
         let mut entry = Some(entry);
         poll_fn(|cx| self.poll_send(cx, &mut entry)).await
     }
 
-    fn poll_send(&self, cx: &Context<'_>, entry: &mut Option<Entry<K>>) -> Poll<Result<(), Closed>> {
+    fn poll_send(&self, cx: &Context<'_>, entry: &mut Option<LogEntry<K>>) -> Poll<Result<(), Closed>> {
         let mut queue = self.queue.lock();
         if queue.closed {
             return Poll::Ready(Err(Closed));
