@@ -4,7 +4,7 @@ mod backoff;
 mod list;
 mod probe;
 mod pulse;
-mod relist;
+mod relist_request;
 mod state;
 mod watch;
 mod watch_list;
@@ -25,7 +25,7 @@ use crate::sync::simulation;
 
 pub use backoff::BackoffConfig;
 use backoff::{Backoff, scale};
-pub(crate) use relist::Relist;
+pub(crate) use relist_request::RelistRequest;
 use state::{Memory, Next, Phase};
 
 /// The longest wait a server can request by `Retry-After`; a longer one is treated as this one.
@@ -100,7 +100,7 @@ pub(crate) struct Reflector<K> {
     queue: DeltaSender<K>,
     config: ReflectorConfig,
     reporter: Reporter,
-    relist: Relist,
+    relist: RelistRequest,
     memory: Memory,
     backoff: Backoff,
     random: SmallRng,
@@ -112,7 +112,7 @@ impl<K: Object> Reflector<K> {
         queue: DeltaSender<K>,
         config: ReflectorConfig,
         reporter: Reporter,
-        relist: Relist,
+        relist: RelistRequest,
     ) -> Self {
         let mut random = match config.seed {
             Some(seed) => SmallRng::seed_from_u64(seed),

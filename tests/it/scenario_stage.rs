@@ -211,7 +211,7 @@ impl Stage {
                     "watches" => count(|counts| counts.watches),
                     "errors" => count(|counts| counts.errors),
                     "rewinds" => count(|counts| counts.rewinds),
-                    "stale" => count(|counts| counts.stale),
+                    "outdated" => count(|counts| counts.outdated),
                     "undecodable" => count(|counts| counts.undecodable),
                     "unreadable" => count(|counts| counts.unreadable),
                     other => return Err(format!("`{other}` is not counted")),

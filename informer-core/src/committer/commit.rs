@@ -19,7 +19,7 @@ use crate::store::{Missing, Outcome, Replaced, Replacement};
 impl<K: Object> Core<K> {
     pub(super) fn commit_changes(&mut self, deltas: Vec<Deltas<K>>, versions: &[(Scope, ResourceVersion)]) {
         let mut events: Vec<(usize, Event<K>)> = Vec::new();
-        let mut stale: BTreeMap<Scope, u64> = BTreeMap::new();
+        let mut outdated: BTreeMap<Scope, u64> = BTreeMap::new();
         let mut commit = self.writer.begin();
         for Deltas { key, changes } in deltas {
             let before = commit.get(&key);
@@ -31,10 +31,10 @@ impl<K: Object> Core<K> {
             };
             let settled = settle(&key, before.as_ref(), freshness, changes);
             events.extend(settled.events);
-            if settled.stale > 0
+            if settled.outdated > 0
                 && let Some(scope) = commit.versions().scope_of(&key)
             {
-                *stale.entry(scope).or_default() += settled.stale;
+                *outdated.entry(scope).or_default() += settled.outdated;
             }
             match (before, settled.current) {
                 (Some(before), Some(current)) if Arc::ptr_eq(&before, &current) => {}
@@ -51,7 +51,7 @@ impl<K: Object> Core<K> {
                 commit.mark_stale(&key, reason);
             }
         }
-        self.wiring.board.stale(&stale);
+        self.wiring.board.outdated(&outdated);
         // After the objects: what a rewind left over is recognised by the version from before this batch.
         for (scope, version) in versions {
             commit.set_version(scope, version.clone());
@@ -229,7 +229,7 @@ struct Settled<K> {
     trouble: Option<String>,
     events: Vec<(usize, Event<K>)>,
     /// How many changes were older than what the cache has.
-    stale: u64,
+    outdated: u64,
 }
 
 /// Plays the changes of one key, in their order, on what the cache has.
@@ -243,7 +243,7 @@ fn settle<K: Object>(
         current: before.cloned(),
         trouble: None,
         events: Vec::new(),
-        stale: 0,
+        outdated: 0,
     };
     for Change {
         arrival,
@@ -254,7 +254,7 @@ fn settle<K: Object>(
         let current = settled.current.as_ref();
         if held == Held::Current && is_older(version.as_ref(), current.map(Arc::as_ref)) && !mutant::is("I1")
         {
-            settled.stale += 1;
+            settled.outdated += 1;
             continue;
         }
         // The first change that is accepted is of the server's present history, and so is everything after

@@ -16,7 +16,7 @@ use crate::committer::{Committer, Wiring};
 use crate::delta::{DeltaFifo, Transform};
 use crate::object::{AnyObject, Object};
 use crate::processor::Processor;
-use crate::reflector::{Reflector, Relist};
+use crate::reflector::{Reflector, RelistRequest};
 use crate::scope::Scope;
 use crate::selector::Selector;
 use crate::source::{KubeSource, KubeSourceError, KubeSourceOptions, ListOptionsError, ListWatch};
@@ -152,12 +152,12 @@ impl<K: Object> SharedInformerBuilder<K> {
                 queue.report_to(reporter.clone());
                 let relist = match &options.audit {
                     Some(audit) => {
-                        let relist = Relist::on_request();
+                        let relist = RelistRequest::enabled();
                         let auditor = auditor(audit, &source, &indexer, &reporter, &relist);
                         auditors.push(auditor.offload(options.offload).seed(options.reflector.seed));
                         relist
                     }
-                    None => Relist::Never,
+                    None => RelistRequest::Disabled,
                 };
                 Reflector::new(source, queue, options.reflector.clone(), reporter, relist)
             })
@@ -223,7 +223,7 @@ fn auditor<K: Object>(
     source: &Arc<dyn ListWatch<K>>,
     indexer: &Indexer<K>,
     reporter: &Reporter,
-    relist: &Relist,
+    relist: &RelistRequest,
 ) -> Auditor {
     let (indexer, scope) = (indexer.clone(), reporter.scope().clone());
     let relist = relist.clone();
@@ -232,7 +232,7 @@ fn auditor<K: Object>(
         Box::new(IdentitiesOf(source.clone())),
         Box::new(TypedScopeStore { indexer, scope }),
         reporter.clone(),
-        Box::new(move || relist.ask()),
+        Box::new(move || relist.send()),
     )
 }
 

@@ -21,7 +21,7 @@ use crate::object::{AnyObject, Object};
 use crate::processor::{HandlerState, Registration};
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
-use crate::status::{Pending, State};
+use crate::status::{PendingScope, State};
 use crate::store::Freshness;
 
 /// A [`SharedInformer`] whose kind is known at run time only.
@@ -234,7 +234,10 @@ pub(crate) enum SyncState {
     /// The cache is complete; these handlers have not heard all of it.
     Handlers { names: Vec<String>, hope: HandlerHope },
     /// The cache is not complete.
-    Cache { hope: CacheHope, scopes: Vec<Pending> },
+    Cache {
+        hope: CacheHope,
+        scopes: Vec<PendingScope>,
+    },
 }
 
 /// Whether a cache that is not complete may still become so.

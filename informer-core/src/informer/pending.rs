@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::scope::Scope;
-use crate::status::{Pending, State};
+use crate::status::{PendingScope, State};
 
 /// How many scopes a message names.
 const NAMED: usize = 10;
@@ -18,7 +18,7 @@ pub struct PendingScopes {
 }
 
 impl PendingScopes {
-    pub(crate) fn new(pending: Vec<Pending>) -> Self {
+    pub(crate) fn new(pending: Vec<PendingScope>) -> Self {
         let mut scopes: Vec<(Scope, State)> = pending
             .into_iter()
             .map(|pending| (pending.scope, pending.state))

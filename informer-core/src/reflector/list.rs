@@ -3,13 +3,14 @@
 use futures::StreamExt;
 use tokio::time::Instant;
 
-use super::state::{Coverage, ListFailure, Next, Pause, Phase};
-use super::{Reflector, Step};
+use super::state::{ListFailure, Next, Pause, Phase};
+use super::{InitialState, Reflector, Step};
 use crate::delta::{Closed, ReplaceBuilder, Rewind};
 use crate::mutant;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::source::{ListEvent, ListFrom, ListMetadata, ListRequest, SourceError};
+use crate::status::Coverage;
 
 /// How many objects arrive between two reports of progress.
 const REPORT_EVERY: usize = 100;
@@ -22,7 +23,7 @@ const PAGES_WITHOUT_PROGRESS: u32 = 100;
 impl<K: Object> Reflector<K> {
     pub(super) async fn list(&mut self, from: ListFrom) -> Step {
         self.reporter.listing(0, None);
-        self.relist.forget();
+        self.relist.clear();
         let phase = Phase::List { from: from.clone() };
         let (builder, version) = match self.read_pages(&from).await {
             Ok(read) => read,
@@ -32,10 +33,8 @@ impl<K: Object> Reflector<K> {
             Ok(rewind) => rewind,
             Err(error) => return Ok(self.list_failed(&phase, ListFailure::Older(error))),
         };
-        let coverage = self.replace(builder, &version, rewind).await?;
-        self.memory.advance(Instant::now());
-        self.memory.listed(version.clone(), coverage);
-        self.reporter.watch_list(self.memory.verdict());
+        self.replace(builder, version.clone(), rewind, InitialState::List)
+            .await?;
         Ok(Next {
             phase: Phase::Watch { from: version },
             pause: Pause::None,
@@ -50,18 +49,26 @@ impl<K: Object> Reflector<K> {
         next
     }
 
-    /// Queues the whole state, and reports it.
+    /// Queues the whole state, remembers and reports it.
     pub(super) async fn replace(
-        &self,
+        &mut self,
         builder: ReplaceBuilder<K>,
-        version: &ResourceVersion,
+        version: ResourceVersion,
         rewind: Rewind,
-    ) -> Result<Coverage, Closed> {
+        read_by: InitialState,
+    ) -> Result<(), Closed> {
         let state = builder.finish(version.clone(), rewind).await;
-        let (unreadable, unusable) = (state.unreadable, state.unusable.len());
+        let coverage = Coverage::of(state.unreadable);
+        let unusable = state.unreadable + state.unusable.len();
         self.queue.replace_all(state).await?;
-        self.reporter.listed(version, unreadable, unusable);
-        Ok(Coverage::of(unreadable))
+        self.memory.advance(Instant::now());
+        match read_by {
+            InitialState::List => self.memory.listed(version, coverage),
+            InitialState::WatchList => self.memory.streamed(version, coverage),
+        }
+        self.reporter.listed(self.memory.position(), unusable);
+        self.reporter.watch_list(self.memory.verdict());
+        Ok(())
     }
 
     /// Reads all pages. Nothing is visible to anyone until the last one is complete.

@@ -12,9 +12,9 @@ use super::InitialState;
 use crate::mutant;
 use crate::resource_version::ResourceVersion;
 use crate::source::{ListFrom, SourceError, WatchListFrom, WatchListSupport};
-use crate::status::WatchListVerdict;
+use crate::status::{Coverage, Position, WatchListVerdict};
 
-pub(super) use outcome::{Coverage, EndReason, Health, ListFailure, Next, Pause, Trouble, WatchEnd};
+pub(super) use outcome::{EndReason, FailureState, Health, ListFailure, Next, Pause, WatchEnd};
 use outcome::{VERY_SHORT, is_storage_read_error};
 pub(super) use phase::Phase;
 use streaming::{Fallback, Streaming};
@@ -42,10 +42,8 @@ const DEFAULT_PAGE: u32 = 500;
 pub(super) struct Memory {
     /// The time of the decision at hand. The clock is an input, as everything else is.
     now: Instant,
-    /// The last ordered version seen.
-    last: Option<ResourceVersion>,
+    position: Position,
     continuity: Continuity,
-    coverage: Coverage,
     streaming: Streaming,
     paging: Paging,
     watch_failures: u32,
@@ -76,9 +74,11 @@ impl Memory {
     pub(super) fn new(mode: InitialState, support: WatchListSupport, now: Instant) -> Self {
         Self {
             now,
-            last: None,
+            position: Position {
+                version: None,
+                coverage: Coverage::Complete,
+            },
             continuity: Continuity::Kept,
-            coverage: Coverage::Whole,
             streaming: Streaming::new(mode, support),
             paging: Paging::WhereUseful,
             watch_failures: 0,
@@ -97,8 +97,14 @@ impl Memory {
         self.streaming.verdict()
     }
 
+    /// What is reported to the status of the scope.
+    pub(super) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The newest version received in order.
     pub(super) fn last(&self) -> Option<&ResourceVersion> {
-        self.last.as_ref()
+        self.position.version.as_ref()
     }
 
     /// How long the next answer may take; `None` leaves it to the source.
@@ -114,7 +120,7 @@ impl Memory {
     /// How to read the whole state now: never older than what was seen, unless the server cannot do that.
     pub(super) fn start(&self) -> Phase {
         if self.streaming.is_worth_trying(self.now) {
-            let from = match (&self.last, self.continuity) {
+            let from = match (&self.position.version, self.continuity) {
                 (Some(version), Continuity::Kept) => WatchListFrom::NotOlderThan(version.clone()),
                 _ => WatchListFrom::MostRecent,
             };
@@ -124,7 +130,7 @@ impl Memory {
     }
 
     fn start_list(&self) -> Phase {
-        let from = match (&self.last, self.continuity) {
+        let from = match (&self.position.version, self.continuity) {
             (_, Continuity::Lost) => ListFrom::MostRecent,
             (Some(version), Continuity::Kept) => ListFrom::NotOlderThan(version.clone()),
             (None, Continuity::Kept) => ListFrom::AnyCached,
@@ -153,15 +159,15 @@ impl Memory {
         if mutant::is("I11") {
             return;
         }
-        if self.last.as_ref().is_none_or(|last| !version.is_older_than(last)) {
-            self.last = Some(version.clone());
+        if self.last().is_none_or(|last| !version.is_older_than(last)) {
+            self.position.version = Some(version.clone());
         }
     }
 
     /// Something in a watch could not be read, not even its name: what it was is found by the next list, at the latest when the
     /// watch ends.
     pub(super) fn missed_something(&mut self) {
-        self.coverage = Coverage::Partial;
+        self.position.coverage = Coverage::Partial;
     }
 
     /// The whole state was read by LIST.
@@ -177,8 +183,10 @@ impl Memory {
     }
 
     fn read(&mut self, version: ResourceVersion, coverage: Coverage) {
-        self.last = Some(version);
-        self.coverage = coverage;
+        self.position = Position {
+            version: Some(version),
+            coverage,
+        };
         self.continuity = Continuity::Kept;
         self.version_refusals = 0;
         self.answered();
@@ -250,7 +258,7 @@ impl Memory {
             Fallback::ListOnce => self.list_after(error),
             // The list is not to blame, so it does not wait; the failure is reported nevertheless.
             Fallback::Lists => Next {
-                report: Some((error, Trouble::BackingOff)),
+                report: Some((error, FailureState::BackingOff)),
                 ..self.list_at_once()
             },
         }
@@ -299,9 +307,9 @@ impl Memory {
 
     /// What to do after a watch.
     pub(super) fn after_watch(&mut self, from: ResourceVersion, end: WatchEnd) -> Next {
-        let from = self.last.clone().unwrap_or(from);
-        let resume = match self.coverage {
-            Coverage::Whole => Phase::Watch { from },
+        let from = self.last().cloned().unwrap_or(from);
+        let resume = match self.position.coverage {
+            Coverage::Complete => Phase::Watch { from },
             // What was deleted before that list, or could not be read since, is wrong in the cache; a list
             // that can be read corrects it.
             Coverage::Partial => self.start(),
@@ -328,7 +336,7 @@ impl Memory {
                 let error = SourceError::Protocol(format!(
                     "a watch was closed after {lived:.1?} and {events} events"
                 ));
-                self.watch_failed(resume, error, Trouble::BackingOff)
+                self.watch_failed(resume, error, FailureState::BackingOff)
             }
             EndReason::Overdue { .. } if healthy => self.resume(resume),
             EndReason::Overdue { silent_for } => {
@@ -336,7 +344,7 @@ impl Memory {
                     what: "events, a bookmark or the end of a watch",
                     after: silent_for,
                 };
-                self.watch_failed(resume, error, Trouble::Stalled)
+                self.watch_failed(resume, error, FailureState::Stalled)
             }
             EndReason::UnreadableDelete => {
                 let error =
@@ -377,7 +385,7 @@ impl Memory {
             EndReason::Failed(error) if self.gives_up_version(&error) => self.again(error),
             EndReason::Failed(error) => {
                 self.wait_longer_after(&error);
-                self.watch_failed(resume, error, Trouble::BackingOff)
+                self.watch_failed(resume, error, FailureState::BackingOff)
             }
         }
     }
@@ -431,10 +439,10 @@ impl Memory {
     }
 
     /// Resume after a wait; if that has failed too often, read everything again.
-    fn watch_failed(&mut self, resume: Phase, error: SourceError, trouble: Trouble) -> Next {
+    fn watch_failed(&mut self, resume: Phase, error: SourceError, failure_state: FailureState) -> Next {
         self.watch_failures += 1;
         let mut again = self.again(error);
-        again.report = again.report.map(|(error, _)| (error, trouble));
+        again.report = again.report.map(|(error, _)| (error, failure_state));
         if self.watch_failures >= WATCH_FAILURES {
             self.watch_failures = 0;
             return again;
@@ -452,21 +460,21 @@ impl Memory {
             pause: Pause::Backoff {
                 at_least: error.retry_after(),
             },
-            report: Some((error, Trouble::BackingOff)),
+            report: Some((error, FailureState::BackingOff)),
         }
     }
 
     /// Read the whole state after a long wait: somebody has to grant a right or install a resource first.
     fn refused(&self, error: SourceError) -> Next {
-        let trouble = if error.is_forbidden() {
-            Trouble::Forbidden
+        let failure_state = if error.is_forbidden() {
+            FailureState::Forbidden
         } else {
-            Trouble::NotFound
+            FailureState::NotFound
         };
         Next {
             phase: self.start(),
             pause: Pause::Refused,
-            report: Some((error, trouble)),
+            report: Some((error, failure_state)),
         }
     }
 }

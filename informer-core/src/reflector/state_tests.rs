@@ -8,7 +8,7 @@ use crate::status::State;
 fn memory(mode: InitialState, last: Option<&str>) -> Memory {
     let mut memory = Memory::new(mode, WatchListSupport::Unknown, Instant::now());
     if let Some(version) = last {
-        memory.listed(version.into(), Coverage::Whole);
+        memory.listed(version.into(), Coverage::Complete);
     }
     memory
 }
@@ -97,7 +97,7 @@ fn show(next: &Next) -> String {
     };
     let report = match &next.report {
         None => "silent".to_owned(),
-        Some((_, trouble)) => format!("{trouble:?}"),
+        Some((_, failure_state)) => format!("{failure_state:?}"),
     };
     format!("{}, {pause}, {report}", show_phase(&next.phase))
 }
@@ -117,7 +117,7 @@ fn the_first_request_depends_on_mode_support_and_what_was_seen() {
     ] {
         let mut memory = Memory::new(mode, support, Instant::now());
         if let Some(version) = last {
-            memory.listed(version.into(), Coverage::Whole);
+            memory.listed(version.into(), Coverage::Complete);
         }
         let case = format!("{mode:?}, {support:?}, {last:?}");
         assert_eq!(show_phase(&memory.start()), expected, "{case}");
@@ -139,7 +139,7 @@ fn lost_continuity_leads_to_the_newest_state_until_one_was_read() {
         let mut memory = memory(mode, Some("5"));
         memory.continuity = Continuity::Lost;
         assert_eq!(show_phase(&memory.start()), lost);
-        memory.listed("9".into(), Coverage::Whole);
+        memory.listed("9".into(), Coverage::Complete);
         assert_eq!(show_phase(&memory.start()), kept);
     }
 }
@@ -301,7 +301,7 @@ fn a_watch_list_that_worked_restarts_the_count_of_unfinished_ones() {
     let mut memory = memory(InitialState::WatchList, None);
     let phase = memory.start();
     memory.after_list_failure(&phase, ListFailure::Unfinished);
-    memory.streamed("5".into(), Coverage::Whole);
+    memory.streamed("5".into(), Coverage::Complete);
     assert_eq!(memory.verdict(), WatchListVerdict::Works);
     let next = memory.after_list_failure(&phase, ListFailure::Unfinished);
     assert_eq!(show(&next), "watch-list >=5, after a step, BackingOff");
@@ -511,18 +511,18 @@ fn a_close_in_good_order_restarts_the_count_of_failures() {
 fn failures_become_the_states_users_see() {
     let error = answer(403);
     let wait = Duration::from_secs(3);
-    let state = Trouble::BackingOff.into_state(&error, wait);
+    let state = FailureState::BackingOff.into_state(&error, wait);
     assert!(matches!(state, State::BackingOff { retry_in, .. } if retry_in == wait));
     assert!(matches!(
-        Trouble::Stalled.into_state(&error, wait),
+        FailureState::Stalled.into_state(&error, wait),
         State::Stalled
     ));
     assert!(matches!(
-        Trouble::Forbidden.into_state(&error, wait),
+        FailureState::Forbidden.into_state(&error, wait),
         State::Forbidden { .. }
     ));
     assert!(matches!(
-        Trouble::NotFound.into_state(&error, wait),
+        FailureState::NotFound.into_state(&error, wait),
         State::NotFound { .. }
     ));
 }
@@ -530,7 +530,7 @@ fn failures_become_the_states_users_see() {
 #[test]
 fn a_silent_watch_list_that_has_worked_before_is_no_verdict() {
     let mut memory = memory(InitialState::WatchList, Some("5"));
-    memory.streamed("5".into(), Coverage::Whole);
+    memory.streamed("5".into(), Coverage::Complete);
     let phase = Phase::WatchList {
         from: WatchListFrom::NotOlderThan("5".into()),
     };
@@ -598,7 +598,7 @@ fn each_late_answer_is_given_twice_the_time_up_to_ten_minutes() {
         assert_eq!(show(&next), "list any, after a step, BackingOff");
         assert_eq!(memory.answer_within(), Some(seconds(granted)), "after {after} s");
     }
-    memory.listed("5".into(), Coverage::Whole);
+    memory.listed("5".into(), Coverage::Complete);
     assert_eq!(memory.answer_within(), None);
     memory.after_watch("5".into(), WatchEnd::unopened(no_answer(30)));
     assert_eq!(memory.answer_within(), Some(seconds(60)));
@@ -629,7 +629,7 @@ fn a_version_that_is_refused_three_times_is_given_up() {
             let next = memory.after_watch("5".into(), WatchEnd::unopened(answer(code)));
             assert_eq!(show(&next), expected, "{code}");
         }
-        memory.listed("6".into(), Coverage::Whole);
+        memory.listed("6".into(), Coverage::Complete);
         for expected in ["list >=6", "list >=6", "list newest"] {
             let phase = memory.start();
             let next = memory.after_list_failure(&phase, ListFailure::Failed(answer(code)));
@@ -666,7 +666,7 @@ fn only_a_list_that_works_turns_an_unclear_refusal_into_a_verdict() {
         );
         let next = memory.after_list_failure(&again.phase, ListFailure::Failed(answer(code)));
         assert_eq!(show_phase(&next.phase), "list any", "{code}");
-        memory.listed("5".into(), Coverage::Whole);
+        memory.listed("5".into(), Coverage::Complete);
         assert!(
             matches!(memory.verdict(), WatchListVerdict::Refused(_)),
             "{code}: it was the stream"

@@ -69,7 +69,7 @@ impl<K: Object> Reflector<K> {
             let until = pulse.deadline().map_or(deadline, |silence| silence.min(deadline));
             let next = tokio::select! {
                 biased;
-                () = self.relist.asked() => break EndReason::Doubted,
+                () = self.relist.received() => break EndReason::Doubted,
                 next = timeout_at(until, stream.next()) => next,
             };
             match next {
@@ -147,11 +147,10 @@ impl<K: Object> Reflector<K> {
             }
             WatchEvent::Unknown => None,
         };
-        let version = version.filter(|_| order == Order::ByVersion);
-        self.reporter.event(version.as_ref());
-        if let Some(version) = &version {
-            self.memory.observe(version);
+        if let Some(version) = version.filter(|_| order == Order::ByVersion) {
+            self.memory.observe(&version);
         }
+        self.reporter.event(self.memory.position());
         Ok(Flow::Continue)
     }
 }

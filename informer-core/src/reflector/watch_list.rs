@@ -5,7 +5,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::list::check_version;
 use super::state::{ListFailure, Phase};
-use super::{Reflector, Step};
+use super::{InitialState, Reflector, Step};
 use crate::delta::{ReplaceBuilder, Rewind};
 use crate::key::ObjectKey;
 use crate::mutant;
@@ -21,7 +21,7 @@ const REPORT_EVERY: usize = 100;
 impl<K: Object> Reflector<K> {
     pub(super) async fn watch_list(&mut self, from: WatchListFrom) -> Step {
         self.reporter.listing(0, None);
-        self.relist.forget();
+        self.relist.clear();
         let phase = Phase::WatchList { from: from.clone() };
         let newest = from == WatchListFrom::MostRecent;
         let request = WatchRequest {
@@ -50,9 +50,8 @@ impl<K: Object> Reflector<K> {
             Ok(rewind) => rewind,
             Err(error) => return Ok(self.list_failed(&phase, ListFailure::Older(error))),
         };
-        let coverage = self.replace(builder, &version, rewind).await?;
-        self.memory.streamed(version.clone(), coverage);
-        self.reporter.watch_list(self.memory.verdict());
+        self.replace(builder, version.clone(), rewind, InitialState::WatchList)
+            .await?;
         self.follow(stream, version, deadline).await
     }
 

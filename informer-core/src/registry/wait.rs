@@ -12,7 +12,7 @@ use crate::informer::{
     CacheHope, DynInformer, HandlerHope, PendingScopes, StartError, StatusWatch, SyncState,
 };
 use crate::scope::Scope;
-use crate::status::{Failure, Pending};
+use crate::status::{Failure, PendingScope};
 
 /// How long a wait for sync may take.
 ///
@@ -214,7 +214,7 @@ impl Awaited {
     }
 
     /// How the scopes fail, counting only attempts that were begun after the wait.
-    fn hope(&self, scopes: &[Pending]) -> Hope {
+    fn hope(&self, scopes: &[PendingScope]) -> Hope {
         let before = |scope: &Scope| {
             let known = self.attempts.iter().find(|(known, _)| known == scope);
             known.map_or(0, |(_, attempts)| *attempts)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Completeness, Reporter, State};
+use super::{Coverage, Reporter, State};
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
@@ -274,7 +274,7 @@ impl Reporter {
         if !matches!(scope.state, State::Live) || is_outdated {
             return Some(AuditSkipped::NotLive);
         }
-        (scope.completeness == Completeness::Wanting).then_some(AuditSkipped::Unreadable)
+        (scope.coverage == Coverage::Partial).then_some(AuditSkipped::Unreadable)
     }
 
     /// An audit of this scope is done.

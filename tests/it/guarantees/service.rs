@@ -47,7 +47,7 @@ async fn i01_an_older_state_never_takes_the_place_of_a_newer_one() {
         version_of(informer.indexer().list()[0].as_ref()),
         ResourceVersion::new("9")
     );
-    assert_eq!(informer.status().scopes[0].counts.stale, 2);
+    assert_eq!(informer.status().scopes[0].counts.outdated, 2);
     informer.shutdown().await;
 }
 

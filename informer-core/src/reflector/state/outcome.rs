@@ -16,7 +16,7 @@ pub(super) const VERY_SHORT: Duration = Duration::from_secs(1);
 pub(in super::super) struct Next {
     pub(in super::super) phase: Phase,
     pub(in super::super) pause: Pause,
-    pub(in super::super) report: Option<(SourceError, Trouble)>,
+    pub(in super::super) report: Option<(SourceError, FailureState)>,
 }
 
 /// How long to wait before the next request.
@@ -35,14 +35,14 @@ pub(in super::super) enum Pause {
 
 /// The state a failure is shown as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Trouble {
+pub(in super::super) enum FailureState {
     BackingOff,
     Stalled,
     Forbidden,
     NotFound,
 }
 
-impl Trouble {
+impl FailureState {
     pub(in super::super) fn into_state(self, error: &SourceError, retry_in: Duration) -> State {
         let error = error.clone();
         match self {
@@ -153,22 +153,4 @@ pub(in super::super) enum ListFailure {
     Silent(SourceError),
     /// The server answered with a state older than one already seen.
     Older(SourceError),
-}
-
-/// Whether the last list, and everything since, could be read in full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Coverage {
-    Whole,
-    /// It had an object whose name could not be read, so that nothing could be deleted for being absent.
-    Partial,
-}
-
-impl Coverage {
-    pub(in super::super) fn of(unreadable: usize) -> Self {
-        if unreadable == 0 {
-            Self::Whole
-        } else {
-            Self::Partial
-        }
-    }
 }

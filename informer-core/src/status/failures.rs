@@ -1,4 +1,4 @@
-//! How long a scope has failed to list, and in which way: what a wait for sync gives up by.
+//! How long a scope has failed to list, and how: a wait for sync gives up by this.
 
 use tokio::time::Instant;
 
@@ -8,8 +8,8 @@ use crate::source::{Recovery, SourceError};
 
 /// The failed attempts of one scope since its last complete list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Failing {
-    /// How many lists were begun, failed or not.
+pub(super) struct FailureTracker {
+    /// How many lists were started, failed or not.
     attempts: u64,
     last: Option<Failed>,
     needs_action_since: Option<Instant>,
@@ -23,13 +23,13 @@ struct Failed {
     recovery: Recovery,
 }
 
-impl Failing {
-    /// A list was begun.
+impl FailureTracker {
+    /// A list was started.
     pub(super) fn attempted(&mut self) {
         self.attempts += 1;
     }
 
-    /// Objects arrived: the server is reachable, whatever else is wrong.
+    /// Objects arrived, so the server is reachable.
     pub(super) fn progressed(&mut self) {
         self.unreachable_since = None;
     }
@@ -64,47 +64,46 @@ impl Failing {
 
 /// A scope whose initial state was not read yet.
 #[derive(Clone, Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingScope {
     pub(crate) scope: Scope,
     pub(crate) state: State,
-    failing: Failing,
+    failures: FailureTracker,
 }
 
-impl Pending {
-    pub(super) fn new(scope: Scope, state: State, failing: Failing) -> Self {
+impl PendingScope {
+    pub(super) fn new(scope: Scope, state: State, failures: FailureTracker) -> Self {
         Self {
             scope,
             state,
-            failing,
+            failures,
         }
     }
 
-    /// How many lists were begun.
+    /// How many lists were started.
     pub(crate) fn attempts(&self) -> u64 {
-        self.failing.attempts
+        self.failures.attempts
     }
 
-    /// How this scope fails, if the attempt that failed last was begun after the first `attempts`, and
-    /// nothing has arrived since.
+    /// How this scope fails, if an attempt after the first `attempts` failed last and nothing has arrived since.
     pub(crate) fn failure_after(&self, attempts: u64) -> Option<Failure> {
-        let last = self.failing.last.filter(|last| last.attempt > attempts)?;
+        let last = self.failures.last.filter(|last| last.attempt > attempts)?;
         let is_progressing = matches!(self.state, State::Listing { .. } | State::Live);
         if is_progressing || last.recovery == Recovery::Transient {
             return None;
         }
         Some(Failure {
-            needs_action_since: self.failing.needs_action_since,
-            unreachable_since: self.failing.unreachable_since,
+            needs_action_since: self.failures.needs_action_since,
+            unreachable_since: self.failures.unreachable_since,
         })
     }
 }
 
-/// Since when a scope has failed in which way.
+/// How a scope fails, and since when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
-    /// Since when somebody has had to act; `None` if the last attempt failed in another way.
+    /// When failures began that retries cannot fix; `None` if the last attempt failed in another way.
     pub(crate) needs_action_since: Option<Instant>,
-    /// Since when no attempt has brought anything.
+    /// When attempts began to return nothing.
     pub(crate) unreachable_since: Option<Instant>,
 }
 
