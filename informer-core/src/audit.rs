@@ -206,7 +206,11 @@ impl Auditor {
                 AuditOutcome::Sound => (0, Duration::ZERO),
                 AuditOutcome::Mismatch(_) => (failures + 1, Duration::ZERO),
                 AuditOutcome::Skipped(reason) => (
-                    if reason.is_trouble() { failures + 1 } else { 0 },
+                    if reason.is_server_failure() {
+                        failures + 1
+                    } else {
+                        0
+                    },
                     reason.retry_after().unwrap_or_default().min(LONGEST_RETRY_AFTER),
                 ),
             };

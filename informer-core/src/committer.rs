@@ -1,7 +1,8 @@
-//! Takes batches out of the queue, commits each to the store in one step, and only then notifies the
-//! handlers.
+//! Pops batches from the queue, commits each to the store in one step, and then delivers the events.
 
-mod commit;
+mod changes;
+mod events;
+mod replacement;
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::store::{IndexerWriter, Retired};
 use crate::sync::offload::{self, Job};
 use crate::sync::{Latch, Offload};
 
-/// A batch that touches more objects than this is committed off the async worker, and retired snapshots that
+/// A batch that touches more objects than this is committed off the async worker. Retired snapshots that
 /// differ from the present one by more changes are dropped there.
 const LARGE: usize = 1_000;
 
@@ -27,18 +28,18 @@ pub(crate) struct Committer<K: Object> {
     core: Core<K>,
 }
 
-/// What the committer is connected to.
+/// What the committer reports to.
 pub(crate) struct Wiring<K> {
     pub(crate) processor: Arc<Processor<K>>,
     pub(crate) board: Arc<Board>,
-    /// Set once the first state of every scope is in the store.
+    /// Set when the first state of every scope is in the store.
     pub(crate) synced: Latch,
-    /// Counts commits, so that a waiter knows when to look again.
+    /// Counts commits: a waiter looks again after each.
     pub(crate) commits: watch::Sender<u64>,
     pub(crate) offload: Offload,
 }
 
-/// What a commit needs; moved to another thread and back where a commit is large or runs user code.
+/// What a commit needs. Moved to another thread and back if a commit is large or runs user code.
 struct Core<K: Object> {
     writer: IndexerWriter<K>,
     wiring: Wiring<K>,
@@ -63,7 +64,7 @@ impl<K: Object> Committer<K> {
         }
     }
 
-    /// Runs until the queue is closed and empty. Dropped in between, it has committed whole batches only.
+    /// Runs until the queue is closed and empty. Cancel safe: batches are committed as a whole or not at all.
     pub(crate) async fn run(mut self) {
         let mut reaping = Reaping::default();
         while let Some(batch) = self.receiver.pop().await {
@@ -82,7 +83,7 @@ impl<K: Object> Committer<K> {
             reaping.reap(retired, self.core.wiring.offload).await;
         }
         reaping.finish().await;
-        // With the last reader's handle dropped, this frees the whole store.
+        // If no reader holds a handle, this frees the whole store, which takes time.
         if self.core.wiring.offload == Offload::BlockingPool {
             let core = self.core;
             offload::run(move || drop(core)).await;
@@ -90,8 +91,8 @@ impl<K: Object> Committer<K> {
     }
 }
 
-/// Drops retired snapshots, large ones off the async worker: a reader may have held one for so long that
-/// little of it is shared with the present one, however small the batch was after which it is dropped.
+/// Drops retired snapshots, large ones off the async worker. Even after a small batch one can be large: a
+/// reader may have held it for so long that it shares little with the present snapshot.
 #[derive(Default)]
 struct Reaping(Option<Job<()>>);
 
@@ -101,7 +102,7 @@ impl Reaping {
             drop(retired);
             return;
         }
-        // One at a time, so that snapshots cannot pile up; the next batch does not wait for this one.
+        // One at a time, so that snapshots do not accumulate. The next batch does not wait for it.
         self.finish().await;
         self.0 = Some(offload::start(move || drop(retired)));
     }
@@ -114,8 +115,8 @@ impl Reaping {
 }
 
 impl<K: Object> Core<K> {
-    /// Where a batch is committed. A small one that runs no user code is done sooner than it is handed to
-    /// another thread.
+    /// Where a batch is committed. A small one that runs no user code takes less time than a switch of
+    /// threads.
     fn runs(&self, batch: &Batch<K>) -> Offload {
         let stored = self.writer.indexer().peek().len();
         let touched = match batch {
@@ -130,7 +131,7 @@ impl<K: Object> Core<K> {
         }
     }
 
-    /// Commits a batch, and hands out what it retired.
+    /// Commits a batch, and returns the snapshots it retired.
     fn process(mut self, batch: Batch<K>) -> (Self, Retired<K>) {
         if mutant::is("I9") {
             self.wiring.synced.set();
@@ -138,7 +139,7 @@ impl<K: Object> Core<K> {
         match batch {
             Batch::Changes { deltas, versions } => self.commit_changes(deltas, &versions),
             Batch::ReplaceAll { state, initial } => self.commit_replacement(state, initial),
-            Batch::SyncAll(ticket) => self.tell_again(&ticket),
+            Batch::SyncAll(ticket) => self.resync(&ticket),
         }
         self.wiring
             .commits

@@ -16,7 +16,7 @@ use crate::key::ObjectKey;
 use crate::processor::{Audience, EventStream, Processor, Served};
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::status::Board;
+use crate::status::{Board, Coverage, Position};
 use crate::store;
 
 /// Returns how many times longer `cost` takes for `large` than for `small`.
@@ -100,7 +100,11 @@ fn an_event_is_reported_without_a_walk_over_all_scopes() {
         let scopes = scopes(count);
         let board = Arc::new(Board::new("configmaps".to_owned(), &scopes, None));
         let reporter = board.reporter(&scopes[count - 1]);
-        time(|| (0..200).for_each(|_| reporter.event(None)))
+        let position = Position {
+            version: None,
+            coverage: Coverage::Complete,
+        };
+        time(|| (0..200).for_each(|_| reporter.event(&position)))
     });
     assert!(
         ratio < 50.0,

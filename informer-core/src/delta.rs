@@ -1,10 +1,10 @@
 //! The queue between reflectors and committer: changes in arrival order, popped as consistent cuts.
 //!
-//! [`DeltaFifo::channel`] returns the two ends. Reflectors hold senders: a sender rejects keys of other scopes
-//! and waits while the queue is full. The committer holds the receiver: each [`pop`](DeltaReceiver::pop) takes
-//! a prefix of everything that arrived, so committing it in one step never shows a later change without an
-//! earlier one. Each object is transformed once: objects of a list while the list is collected, objects of a
-//! watch when they are popped.
+//! [`DeltaFifo::channel`] returns the two ends. Reflectors hold senders: a sender rejects keys of other
+//! scopes and waits while the queue is full. The committer holds the receiver: each
+//! [`pop`](DeltaReceiver::pop) takes a prefix of everything that arrived, so committing it in one step never
+//! shows a later change without an earlier one. Each object is transformed once: objects of a list while the
+//! list is collected, objects of a watch when they are popped.
 
 mod fifo;
 mod intake;

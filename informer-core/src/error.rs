@@ -1,12 +1,12 @@
-//! How errors print with `{:?}`: as their message, because that is what `main` shows of an error it returns.
+//! `Debug` for errors: prints the message, because that is how `main` shows an error it returns.
 
 use std::error::Error;
 use std::fmt;
 
-/// Prints an error's message and, below it, the errors behind it.
+/// Prints an error's message and, below it, its sources.
 ///
-/// `fn main() -> Result<(), Box<dyn Error>>` prints an error by `Debug`. A derived one would show names of
-/// variants and fields, which say nothing to the person who runs the program.
+/// `fn main() -> Result<(), Box<dyn Error>>` prints an error by `Debug`. A derived implementation would show
+/// names of variants and fields, which do not help users of the program.
 #[doc(hidden)]
 pub fn debug_error(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{error}")?;
@@ -18,7 +18,7 @@ pub fn debug_error(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result
     Ok(())
 }
 
-/// Implements `Debug` for error types by their message.
+/// Implements `Debug` for error types: prints their message and sources.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __debug_is_the_message {

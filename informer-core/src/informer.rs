@@ -4,11 +4,11 @@
 mod builder;
 mod erased;
 mod error;
+mod informer_status;
 mod lifecycle;
 mod options;
 mod pending;
 mod resync;
-mod status;
 mod wait;
 
 use std::fmt;
@@ -33,14 +33,14 @@ use crate::sync::{Latch, Mutex};
 
 pub use builder::SharedInformerBuilder;
 pub use erased::DynInformer;
-pub(crate) use erased::{CacheHope, HandlerHope, SyncState};
+pub(crate) use erased::{SyncOutlook, SyncState};
 pub use error::{
     AddHandlerError, BuildError, NeverShown, NotSynced, ShutdownTimeout, StartError, WaitError, WaitForError,
 };
-use lifecycle::Life;
+pub use informer_status::{InformerStatus, StatusWatch};
+use lifecycle::RunState;
 pub use options::{InformerOptions, Namespaces};
 pub use pending::PendingScopes;
-pub use status::{InformerStatus, StatusWatch};
 
 /// A local, indexed, current copy of the objects of one kind, with events for its changes.
 ///
@@ -89,7 +89,7 @@ struct Shared<K: Object> {
     selector: Selector,
     /// For handlers and streams that are added without options.
     handler_defaults: HandlerOptions,
-    life: Mutex<Life<K>>,
+    run_state: Mutex<RunState<K>>,
     token: CancellationToken,
     tasks: TaskTracker,
 }
@@ -224,7 +224,7 @@ impl<K: Object> SharedInformer<K> {
             .name
             .clone()
             .unwrap_or_else(|| std::any::type_name::<H>().to_owned());
-        let mut life = self.shared.life.lock();
+        let mut run_state = self.shared.run_state.lock();
         if self.shared.token.is_cancelled() {
             // The tasks may still be running, but they no longer serve new handlers.
             return Err(AddHandlerError::Stopped);
@@ -234,7 +234,7 @@ impl<K: Object> SharedInformer<K> {
             .processor
             .add(name, options, Served::ByTask, || self.shared.indexer.peek())
             .ok_or(AddHandlerError::Stopped)?;
-        life.serve(run(listener.clone()));
+        run_state.serve(run(listener.clone()));
         Ok(Registration::new(listener).with_early_stop(self.early_stop()))
     }
 

@@ -1,8 +1,8 @@
-//! Deliberate faults, one per guarantee, so that `cargo xtask mutants` can show that the tests notice each of them.
+//! Deliberate faults, one per guarantee. `cargo xtask mutants` checks that the tests detect each of them.
 //!
-//! Without the hidden feature `__mutants` every question here is the constant `false` and the fault is not compiled in.
+//! Without the hidden feature `__mutants`, `is` is the constant `false` and no fault is compiled in.
 
-/// Whether the build is to break this guarantee. `name` is the guarantee's, as in ARCHITECTURE.md: `"I3"`.
+/// Whether to break this guarantee, named as in ARCHITECTURE.md: `"I3"`.
 #[cfg(feature = "__mutants")]
 pub(crate) fn is(name: &str) -> bool {
     static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
@@ -12,7 +12,7 @@ pub(crate) fn is(name: &str) -> bool {
         == Some(name)
 }
 
-/// Whether the build is to break this guarantee: never, in a build without `__mutants`.
+/// Whether to break this guarantee: never, without `__mutants`.
 #[cfg(not(feature = "__mutants"))]
 pub(crate) const fn is(_name: &str) -> bool {
     false

@@ -1,4 +1,4 @@
-//! Keeps one scope of one kind current: lists it, watches it, and starts again when it must.
+//! The list-and-watch loop of one scope: lists, watches, and lists again when necessary.
 
 mod backoff;
 mod list;
@@ -28,40 +28,39 @@ use backoff::{Backoff, scale};
 pub(crate) use relist_request::RelistRequest;
 use state::{Memory, Next, Phase};
 
-/// The longest wait a server can request by `Retry-After`; a longer one is treated as this one.
+/// The longest wait a server can request by `Retry-After`. Longer ones are cut to this.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(600);
 
-/// How a reflector requests, waits and gives up.
+/// The settings of list and watch requests: sizes, timeouts and retries.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReflectorConfig {
-    /// How the whole state is read. Default: by watch-list, by LIST where the server does not support it. A
-    /// server that refused watch-lists, or never completed one, is tried again when the whole state is read
-    /// more than 30 minutes later.
+    /// How the whole state is read. Default: by watch-list, or by LIST if the server does not support it.
+    /// After a server refused a watch-list or did not complete one, lists are used for the next 30 minutes.
     pub initial: InitialState,
-    /// How many objects a page of a LIST holds. Default: 500 where pages make sense, else everything at once.
+    /// The page size of a LIST. Default: 500 where the server can page, else no pages.
     pub page_size: Option<u32>,
-    /// The shortest `timeoutSeconds` requested; each watch gets a random one up to twice as long. Default,
-    /// and minimum, 5 minutes.
+    /// The shortest `timeoutSeconds` of a watch; each watch gets a random value up to twice as long. Default
+    /// and minimum: 5 minutes.
     pub min_watch_timeout: Duration,
-    /// How long after `timeoutSeconds` a watch that the server has not closed is given up. If nothing arrived
-    /// in it lately, that is a failure. Default 30 s.
+    /// How long after its `timeoutSeconds` a watch is abandoned if the server has not closed it. If nothing
+    /// arrived recently, this counts as a failure. Default 30 s.
     ///
-    /// A watch that had two or more bookmarks is given up earlier: when nothing arrives for three times the
-    /// longest pause between two of them, and at least three minutes.
+    /// A watch that received two or more bookmarks is abandoned earlier: when nothing arrives for three times
+    /// the longest pause between two bookmarks, but not before three minutes.
     pub watch_margin: Duration,
-    /// How long a watch-list may bring no new object before its end bookmark. Updates and deletions do not
-    /// count. The whole phase is limited by the `timeoutSeconds` of the watch. Default 30 s.
+    /// How long a watch-list may deliver no new object before its end bookmark. Updates and deletions do not
+    /// count. The `timeoutSeconds` of the watch limits the whole phase. Default 30 s.
     pub bookmark_deadline: Duration,
-    /// The largest number of objects in a scope. A list that has more fails with
+    /// The largest number of objects in a scope. A larger list fails with
     /// [`SourceError::ListTooLarge`]. Default 10,000,000.
     pub max_objects: usize,
-    /// The wait between attempts that fail, and the shortest pause between any two requests.
+    /// The wait after a failure, and the shortest pause between two requests.
     pub backoff: BackoffConfig,
-    /// The wait between attempts that are refused with 403 or 404, up to twice as long at random, and at
-    /// least the minimum of [`backoff`](Self::backoff). Default 10 s.
+    /// The wait after a 403 or 404, randomly up to twice as long, and at least the minimum of
+    /// [`backoff`](Self::backoff). Default 10 s.
     pub refused_delay: Duration,
-    /// The seed of all randomness here, for tests that must repeat. Default: random.
+    /// The seed of the random waits, for reproducible tests. Default: random.
     pub seed: Option<u64>,
 }
 
@@ -69,7 +68,7 @@ pub struct ReflectorConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InitialState {
-    /// Through a watch that sends it first, falling back to LIST if the server does not support it.
+    /// By a watch that sends the state first, or by LIST if the server does not support that.
     #[default]
     WatchList,
     /// By LIST, in pages.
@@ -94,7 +93,8 @@ impl Default for ReflectorConfig {
 
 /// The list-and-watch loop of one scope.
 ///
-/// Dropping the future of [`run`](Self::run) at any point stops it and leaves the queue as it is: an entry is in it or not.
+/// Dropping the future of [`run`](Self::run) at any point stops the loop. The queue stays consistent: each
+/// entry is either queued or not.
 pub(crate) struct Reflector<K> {
     source: Arc<dyn ListWatch<K>>,
     queue: DeltaSender<K>,
@@ -166,7 +166,7 @@ impl<K: Object> Reflector<K> {
         }
     }
 
-    /// Something panicked in [`run`](Self::run), most likely in a custom source: report it and wait.
+    /// Reports a panic in [`run`](Self::run), most likely of a custom source, and waits.
     pub(crate) async fn panicked(&mut self) {
         let error = SourceError::Protocol("the source panicked".to_owned());
         let retry_in = self.backoff.next();
@@ -198,22 +198,22 @@ impl<K: Object> Reflector<K> {
         }
     }
 
-    /// A random time between the shortest watch and twice that, so that many informers do not reconnect at once.
+    /// A random timeout, so that many informers do not reconnect at the same time.
     fn watch_timeout(&mut self) -> Duration {
         let shortest = self.config.min_watch_timeout.max(Duration::from_secs(300));
         scale(shortest, 1.0 + self.random.random::<f64>())
     }
 
-    /// When a watch requested now, with this timeout, is given up.
+    /// When a watch that is requested now with this timeout is abandoned.
     fn watch_deadline(&self, timeout: Duration) -> Instant {
         let now = Instant::now();
-        let patience = timeout.saturating_add(self.config.watch_margin);
-        // A configured time may be too large to add, meant as "never": a year is as good.
-        now.checked_add(patience).unwrap_or(now + A_YEAR)
+        let limit = timeout.saturating_add(self.config.watch_margin);
+        // The configured margin may be `Duration::MAX`, meant as "never".
+        now.checked_add(limit).unwrap_or(now + A_YEAR)
     }
 }
 
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// What one request leads to, or the end because the queue is closed.
+/// What follows a request; an error if the queue is closed.
 type Step = Result<Next, Closed>;

@@ -1,4 +1,4 @@
-//! Every informer of one factory: one per kind, started, awaited and stopped together.
+//! The informers of one factory: at most one per kind; started, awaited and stopped together.
 
 mod progress;
 mod wait;
@@ -21,23 +21,23 @@ pub use wait::{SyncError, Unsynced, WaitLimits, WaitingFor};
 
 /// A set of informers, at most one for each type and resource.
 ///
-/// This is what a factory is made of; the `informers` crate has one with an accessor for each built-in kind. When it is dropped,
-/// its informers stop, whoever else holds one.
+/// The core of a factory; the `informers` crate adds an accessor for each built-in kind. Dropping the
+/// registry stops its informers, even if other handles to them exist.
 #[derive(Default)]
 pub struct Registry {
-    shared: Arc<Shared>,
+    inner: Arc<RegistryInner>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct RegistryInner {
     contents: Mutex<Contents>,
-    /// Changes when informers are started, or all are stopped.
+    /// Incremented when informers are started, or all are stopped.
     changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Contents {
-    entries: Vec<Entry>,
+    entries: Vec<Registered>,
     closing: Closing,
 }
 
@@ -49,76 +49,77 @@ enum Closing {
     Closed,
 }
 
-/// One informer, known by the type of its objects and the resource they come from.
-struct Entry {
+/// One informer, identified by the type of its objects and by their resource.
+struct Registered {
     kind: TypeId,
     resource: GroupVersionResource,
     content: Content,
     informer: DynInformer,
-    life: Life,
-    unstarted: Unstarted,
+    stage: Stage,
+    start_warning: StartWarning,
 }
 
-/// Whether the log says that an informer is not started while others are.
+/// Whether the log warned that the informer is not started although others are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unstarted {
-    NotReported,
-    Reported,
+enum StartWarning {
+    Pending,
+    Logged,
 }
 
-/// How far an informer is in the registry's hands.
+/// What the registry has done with an informer.
 #[derive(Clone, Copy)]
-enum Life {
-    /// Made with options of its own, and not yet asked for.
+enum Stage {
+    /// Built with its own options, and not requested yet.
     Prepared,
-    /// Asked for.
+    /// Requested.
     Created,
     Started,
-    /// It should run, and does not.
+    /// `start` failed.
     Failed(StartError),
 }
 
 impl Registry {
-    /// An empty set.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps an informer for when it is asked for. Until then it is neither started nor shown.
+    /// Stores an informer until it is requested. Until then it is neither started nor listed.
     ///
     /// # Errors
-    /// The informer itself, if there is one of this type and resource already.
+    /// Returns the informer if the registry already has one of this type and resource.
     pub fn prepare<K: Object>(
         &self,
         resource: GroupVersionResource,
         informer: SharedInformer<K>,
     ) -> Result<(), SharedInformer<K>> {
-        let mut contents = self.shared.contents.lock();
+        let mut contents = self.inner.contents.lock();
         let kind = TypeId::of::<K>();
-        let is_it = |entry: &Entry| entry.kind == kind && entry.resource == resource;
+        let is_it = |entry: &Registered| entry.kind == kind && entry.resource == resource;
         if contents.entries.iter().any(is_it) {
             return Err(informer);
         }
         contents
             .entries
-            .push(Entry::new(resource, &informer, Life::Prepared));
+            .push(Registered::new(resource, &informer, Stage::Prepared));
         Ok(())
     }
 
-    /// The informer of this type and resource, made if there is none. After a shutdown it is one that has stopped.
+    /// Returns the informer of this type and resource, and creates it first if necessary. After a shutdown
+    /// the informer is a stopped one.
     ///
-    /// `make` is called under the registry's lock; making an informer runs no user code.
+    /// `make` is called under the registry's lock; building an informer runs no user code.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     pub fn get_or_make<K: Object, E>(
         &self,
         resource: &GroupVersionResource,
         make: impl FnOnce() -> Result<SharedInformer<K>, E>,
     ) -> Result<SharedInformer<K>, E> {
         let kind = TypeId::of::<K>();
-        let mut contents = self.shared.contents.lock();
-        let is_it = |entry: &Entry| entry.kind == kind && entry.resource == *resource;
+        let mut contents = self.inner.contents.lock();
+        let is_it = |entry: &Registered| entry.kind == kind && entry.resource == *resource;
         let informer = match contents.take(is_it) {
             Some(present) => present.typed().expect("entries are found by their type"),
             None => contents.make(resource, make)?,
@@ -126,79 +127,79 @@ impl Registry {
         Ok(informer)
     }
 
-    /// The informer of this resource, of whichever type, but with whole objects; made if there is none. One that was prepared is
-    /// used before another is made, so its options hold here too.
+    /// Returns the informer of this resource, of any type that holds whole objects, and creates it first if
+    /// necessary. A prepared informer is used before a new one is made, so its options apply here too.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     pub fn find_or_make<K: Object, E>(
         &self,
         resource: &GroupVersionResource,
         make: impl FnOnce() -> Result<SharedInformer<K>, E>,
     ) -> Result<DynInformer, E> {
-        let mut contents = self.shared.contents.lock();
-        let is_it = |entry: &Entry| entry.content == Content::Objects && entry.resource == *resource;
+        let mut contents = self.inner.contents.lock();
+        let is_it = |entry: &Registered| entry.content == Content::Objects && entry.resource == *resource;
         match contents.take(is_it) {
             Some(present) => Ok(present),
             None => contents.make(resource, make).map(DynInformer::new),
         }
     }
 
-    /// Every informer that was asked for, in that order.
+    /// The requested informers, in request order.
     pub fn informers(&self) -> Vec<DynInformer> {
-        let contents = self.shared.contents.lock();
-        contents.asked_for().map(|entry| entry.informer.clone()).collect()
+        let contents = self.inner.contents.lock();
+        contents.requested().map(|entry| entry.informer.clone()).collect()
     }
 
-    /// Starts every informer that was asked for and is not started. May be called again after more were asked for.
+    /// Starts every requested informer that is not started. Call it again after more were requested.
     ///
-    /// One that cannot be started is told in the log and by [`wait_for_sync`](Self::wait_for_sync); calling this again tries
-    /// again.
+    /// An informer that cannot be started is logged, and reported by [`wait_for_sync`](Self::wait_for_sync).
+    /// Calling this again retries it.
     pub fn start(&self) {
-        let mut contents = self.shared.contents.lock();
+        let mut contents = self.inner.contents.lock();
         let closing = contents.closing;
         for entry in &mut contents.entries {
-            match entry.life {
-                Life::Created | Life::Failed(_) if closing == Closing::Open => entry.start(),
+            match entry.stage {
+                Stage::Created | Stage::Failed(_) if closing == Closing::Open => entry.start(),
                 _ => {}
             }
         }
         drop(contents);
-        self.shared.announce();
+        self.inner.announce();
     }
 
-    /// Waits until every started informer, and every handler it has, is in sync. If none was started, but
-    /// some were created, the error names them as not started.
+    /// Waits until every started informer and each of its handlers is in sync. If informers were created but
+    /// none was started, the error names them as not started.
     ///
-    /// Streams ([`SharedInformer::events`]) are not waited for: their readers decide when to go on. Nor are
-    /// informers that were created after the last [`start`](Self::start), as in client-go: each is logged
-    /// once, as a warning.
+    /// Does not wait for streams ([`SharedInformer::events`]), whose readers set the pace, nor, as in
+    /// client-go, for informers created after the last [`start`](Self::start): each of those is logged once,
+    /// as a warning.
     ///
     /// # Errors
-    /// [`SyncError`] names each informer that is not in sync and why. It is returned when every one of them
-    /// has failed for as long as [`WaitLimits`] allows or has stopped, and at the deadline.
+    /// [`SyncError`] names each informer that is not in sync, with the reason. It is returned when every one
+    /// of them has stopped or has failed for as long as [`WaitLimits`] allows, and at the deadline.
     pub async fn wait_for_sync(&self, limits: WaitLimits) -> Result<(), SyncError> {
-        wait::run(&self.shared, limits).await
+        wait::run(&self.inner, limits).await
     }
 
-    /// The way to being in sync, to be shown to somebody who waits.
+    /// Returns the sync progress of each informer, for display while waiting.
     pub fn progress(&self) -> SyncProgress {
-        SyncProgress::new(&self.shared)
+        SyncProgress::new(&self.inner)
     }
 
-    /// Stops every informer; see [`SharedInformer::shutdown`]. Informers asked for afterwards have stopped already. May be
-    /// called again, and at the same time.
+    /// Stops every informer; see [`SharedInformer::shutdown`]. Informers requested afterwards are stopped
+    /// ones. May be called repeatedly and concurrently.
     pub async fn shutdown(&self) {
-        let informers = self.shared.close();
+        let informers = self.inner.close();
         join_all(informers.iter().map(DynInformer::shutdown)).await;
     }
 
-    /// Like [`shutdown`](Self::shutdown), but gives up waiting after a time.
+    /// Like [`shutdown`](Self::shutdown), but stops waiting after `time`.
     ///
     /// # Errors
-    /// The informers that have not stopped, each with the handlers that are still busy. They finish on their own.
+    /// The informers that have not stopped, each with its busy handlers. They still finish by themselves.
     pub async fn shutdown_timeout(&self, time: Duration) -> Result<(), RegistryShutdownTimeout> {
-        let informers = self.shared.close();
+        let informers = self.inner.close();
         let ends = informers.iter().map(async |informer| {
             let error = informer.shutdown_timeout(time).await.err()?;
             Some((informer.resource().to_owned(), error))
@@ -213,7 +214,7 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        self.shared.close();
+        self.inner.close();
     }
 }
 
@@ -225,8 +226,8 @@ impl fmt::Debug for Registry {
     }
 }
 
-impl Shared {
-    /// Lets nothing start any more, and begins to stop what runs.
+impl RegistryInner {
+    /// Prevents further starts, and begins to stop what runs.
     fn close(&self) -> Vec<DynInformer> {
         let mut contents = self.contents.lock();
         contents.closing = Closing::Closed;
@@ -249,18 +250,18 @@ impl Shared {
 }
 
 impl Contents {
-    /// An informer that is there, which counts as asked for from now on.
-    fn take(&mut self, is_it: impl Fn(&Entry) -> bool) -> Option<DynInformer> {
-        // One that was asked for before comes before one that is only prepared.
-        let is_asked_for = |entry: &&Entry| !matches!(entry.life, Life::Prepared) && is_it(entry);
-        if let Some(present) = self.entries.iter().find(is_asked_for) {
+    /// Returns an existing informer and marks it as requested.
+    fn take(&mut self, is_it: impl Fn(&Registered) -> bool) -> Option<DynInformer> {
+        // A requested informer comes before one that is only prepared.
+        let is_requested = |entry: &&Registered| !matches!(entry.stage, Stage::Prepared) && is_it(entry);
+        if let Some(present) = self.entries.iter().find(is_requested) {
             return Some(present.informer.clone());
         }
         let at = self.entries.iter().position(is_it)?;
         let mut entry = self.entries.remove(at);
-        entry.life = Life::Created;
+        entry.stage = Stage::Created;
         let informer = entry.informer.clone();
-        // At the end, among those that were asked for.
+        // At the end: `informers` returns them in request order.
         self.add(entry);
         Some(informer)
     }
@@ -271,73 +272,73 @@ impl Contents {
         make: impl FnOnce() -> Result<SharedInformer<K>, E>,
     ) -> Result<SharedInformer<K>, E> {
         let informer = make()?;
-        self.add(Entry::new(resource.clone(), &informer, Life::Created));
+        self.add(Registered::new(resource.clone(), &informer, Stage::Created));
         Ok(informer)
     }
 
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: Registered) {
         if self.closing == Closing::Closed {
             entry.informer.stop();
         }
         self.entries.push(entry);
     }
 
-    /// The informers that were created and not started, each the first time only.
-    fn report_unstarted(&mut self) -> Vec<String> {
+    /// The informers that were created and not started, each only in the first call.
+    fn take_unstarted(&mut self) -> Vec<String> {
         let mut resources = Vec::new();
         for entry in &mut self.entries {
-            if matches!(entry.life, Life::Created)
-                && entry.unstarted == Unstarted::NotReported
+            if matches!(entry.stage, Stage::Created)
+                && entry.start_warning == StartWarning::Pending
                 && !entry.informer.was_started()
             {
-                entry.unstarted = Unstarted::Reported;
+                entry.start_warning = StartWarning::Logged;
                 resources.push(entry.informer.resource().to_owned());
             }
         }
         resources
     }
 
-    fn asked_for(&self) -> impl Iterator<Item = &Entry> {
+    fn requested(&self) -> impl Iterator<Item = &Registered> {
         self.entries
             .iter()
-            .filter(|entry| !matches!(entry.life, Life::Prepared))
+            .filter(|entry| !matches!(entry.stage, Stage::Prepared))
     }
 }
 
-impl Entry {
-    fn new<K: Object>(resource: GroupVersionResource, informer: &SharedInformer<K>, life: Life) -> Self {
+impl Registered {
+    fn new<K: Object>(resource: GroupVersionResource, informer: &SharedInformer<K>, stage: Stage) -> Self {
         Self {
             kind: TypeId::of::<K>(),
             resource,
             content: Content::of::<K>(),
             informer: DynInformer::new(informer.clone()),
-            life,
-            unstarted: Unstarted::NotReported,
+            stage,
+            start_warning: StartWarning::Pending,
         }
     }
 
     fn was_started(&self) -> bool {
-        matches!(self.life, Life::Started | Life::Failed(_))
+        matches!(self.stage, Stage::Started | Stage::Failed(_))
     }
 
     fn start(&mut self) {
-        self.life = match self.informer.start() {
-            // Its owner may have started it by hand.
-            Ok(()) | Err(StartError::AlreadyStarted) => Life::Started,
+        self.stage = match self.informer.start() {
+            // The user may have started it directly.
+            Ok(()) | Err(StartError::AlreadyStarted) => Stage::Started,
             Err(error) => {
-                tracing::error!(resource = %self.informer.resource(), %error, "could not start an informer");
-                Life::Failed(error)
+                tracing::error!(resource = %self.informer.resource(), %error, "failed to start an informer");
+                Stage::Failed(error)
             }
         };
     }
 }
 
-/// Informers that took too long to stop.
+/// Informers that did not stop in time.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.describe())]
 #[non_exhaustive]
 pub struct RegistryShutdownTimeout {
-    /// The resource of each, and what it is busy with.
+    /// The resource of each informer, and its busy handlers.
     pub stuck: Vec<(String, ShutdownTimeout)>,
 }
 

@@ -1,6 +1,7 @@
 //! The status of an informer: every change of its state goes through here, and users read it here.
 
 mod audit;
+mod audit_outcome;
 mod failures;
 mod reporter;
 mod scope_status;
@@ -22,7 +23,8 @@ pub(crate) use failures::{Failure, PendingScope};
 pub(crate) use reporter::Reporter;
 pub(crate) use scope_status::{Coverage, Position};
 
-pub use audit::{AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Differences};
+pub use audit::{AuditReport, AuditStatus};
+pub use audit_outcome::{AuditMismatch, AuditOutcome, AuditSkipped, Differences};
 pub use scope_status::{Counts, LastError, ScopeStatus, WatchListVerdict};
 pub use state::State;
 
@@ -103,8 +105,8 @@ impl Board {
         worst(&self.scopes.lock())
     }
 
-    /// The scopes whose initial state was not read yet. All scopes if every state was read, and only the commit
-    /// is missing.
+    /// The scopes whose initial state was not read yet. All scopes if every state was read, and only the
+    /// commit is missing.
     pub(crate) fn pending(&self) -> Vec<PendingScope> {
         let scopes = self.scopes.lock();
         let has_unlisted = scopes.iter().any(|scope| scope.listed.is_none());

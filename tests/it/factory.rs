@@ -444,7 +444,7 @@ fn without_a_runtime_nothing_starts_and_the_wait_says_so() {
     let _maps = factory.core().v1().config_maps().informer();
     factory.start();
     let error = runtime.block_on(factory.wait_for_sync()).unwrap_err();
-    let expected = "1 of 1 informers not in sync: configmaps: not started: there is no tokio runtime here";
+    let expected = "1 of 1 informers not in sync: configmaps: not started: no tokio runtime found";
     assert!(error.to_string().starts_with(expected), "{error}");
 
     runtime.block_on(async {

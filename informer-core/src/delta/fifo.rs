@@ -10,11 +10,10 @@ use super::Closed;
 use crate::key::ObjectKey;
 use crate::sync::Mutex;
 
-/// A queue that hands out each key once, in the order in which it was (last) put in line, with its newest
-/// object.
+/// A queue of keys, each with its newest object. A pop returns the key that was queued first.
 ///
-/// Upstream's plain FIFO: a deletion just takes the key out of the line, and a key added again after it was
-/// handed out goes to the back. For consumers that want the current state and not every change. Its size is
+/// Upstream's plain FIFO: a deletion removes the key from the queue, and a key added again after it was
+/// popped goes to the end. For consumers that need the current state and not every change. Its size is
 /// bounded by the number of keys. Clones share one queue; any number of tasks may pop.
 ///
 /// ```
@@ -30,13 +29,13 @@ use crate::sync::Mutex;
 /// # });
 /// ```
 pub struct Fifo<K> {
-    state: Arc<Mutex<State<K>>>,
+    state: Arc<Mutex<FifoState<K>>>,
 }
 
-struct State<K> {
-    /// The newest object of each key in line, and the key's place there.
+struct FifoState<K> {
+    /// The newest object of each queued key, and the key's place in `line`.
     newest: HashMap<ObjectKey, (u64, Arc<K>)>,
-    /// The keys by their places, which only grow: a deletion leaves a gap, and the order stays.
+    /// The keys by place. Places only grow: a deletion leaves a gap and keeps the order.
     line: BTreeMap<u64, ObjectKey>,
     next_place: u64,
     initial: Initial,
@@ -44,19 +43,19 @@ struct State<K> {
     poppers: Vec<Waker>,
 }
 
-/// How far the first state has been handed out.
+/// How much of the first state was popped.
 enum Initial {
-    /// Nothing was ever put in.
+    /// Nothing was ever queued.
     Unknown,
-    /// These keys of the first replacement are still in line.
+    /// These keys of the first replacement are still queued.
     Pending(HashSet<ObjectKey>),
     Done,
 }
 
-impl<K> State<K> {
+impl<K> FifoState<K> {
     fn put(&mut self, key: ObjectKey, object: Arc<K>) {
         match self.newest.entry(key) {
-            // Keeps its place.
+            // The key keeps its place.
             Entry::Occupied(mut waiting) => waiting.get_mut().1 = object,
             Entry::Vacant(vacant) => {
                 self.line.insert(self.next_place, vacant.key().clone());
@@ -71,7 +70,7 @@ impl<K> State<K> {
         self.poppers.drain(..).for_each(Waker::wake);
     }
 
-    fn handed_out(&mut self, key: &ObjectKey) {
+    fn popped(&mut self, key: &ObjectKey) {
         if let Initial::Pending(keys) = &mut self.initial {
             keys.remove(key);
             if keys.is_empty() {
@@ -82,10 +81,10 @@ impl<K> State<K> {
 }
 
 impl<K> Fifo<K> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self {
-            state: Arc::new(Mutex::new(State {
+            state: Arc::new(Mutex::new(FifoState {
                 newest: HashMap::new(),
                 line: BTreeMap::new(),
                 next_place: 0,
@@ -96,7 +95,7 @@ impl<K> Fifo<K> {
         }
     }
 
-    /// Puts an object in line, or replaces the one that waits under its key.
+    /// Queues an object, or replaces the queued object of its key.
     pub fn add(&self, key: ObjectKey, object: Arc<K>) {
         let mut state = self.state.lock();
         if matches!(state.initial, Initial::Unknown) {
@@ -110,7 +109,7 @@ impl<K> Fifo<K> {
         self.add(key, object);
     }
 
-    /// Takes a key out of the line. The consumer receives nothing for it.
+    /// Removes a key from the queue. The consumer receives nothing for it.
     pub fn delete(&self, key: &ObjectKey) {
         let mut state = self.state.lock();
         if matches!(state.initial, Initial::Unknown) {
@@ -118,13 +117,13 @@ impl<K> Fifo<K> {
         }
         if let Some((place, _)) = state.newest.remove(key) {
             state.line.remove(&place);
-            state.handed_out(key);
+            state.popped(key);
         }
     }
 
-    /// Forgets the line and puts these objects in it.
+    /// Replaces everything queued with these objects.
     pub fn replace(&self, items: impl IntoIterator<Item = (ObjectKey, Arc<K>)>) {
-        // The caller's iterator is the caller's code: not under the lock.
+        // The iterator is user code, so it does not run under the lock.
         let items: Vec<(ObjectKey, Arc<K>)> = items.into_iter().collect();
         let mut state = self.state.lock();
         state.newest.clear();
@@ -142,16 +141,16 @@ impl<K> Fifo<K> {
         }
     }
 
-    /// Puts every object that waits in line, if it is not.
+    /// Queues every stored object whose key is not queued.
     ///
-    /// As upstream's `Resync` this changes nothing, because every operation leaves each waiting object in
-    /// line: it keeps the order, and a key that was handed out does not come back.
+    /// As upstream's `Resync`, this changes nothing, because every operation keeps the key of each stored
+    /// object queued. The order stays, and a popped key does not come back.
     pub fn resync(&self) {
         let mut state = self.state.lock();
         debug_assert_eq!(
             state.newest.len(),
             state.line.len(),
-            "each waiting object is in line"
+            "the key of each stored object is queued"
         );
         if !state.line.is_empty() {
             state.wake();
@@ -174,29 +173,29 @@ impl<K> Fifo<K> {
             let (_, object) = state
                 .newest
                 .remove(&key)
-                .expect("a key is in line exactly while its object is kept");
-            state.handed_out(&key);
+                .expect("a key is queued exactly while its object is stored");
+            state.popped(&key);
             Poll::Ready(Ok((key, object)))
         })
         .await
     }
 
-    /// Whether something was put in and, if that was a replacement, all of it has been taken out.
+    /// Whether anything was queued and, if that was a replacement, all of it was popped.
     pub fn has_synced(&self) -> bool {
         matches!(self.state.lock().initial, Initial::Done)
     }
 
-    /// How many keys are in line.
+    /// The number of queued keys.
     pub fn len(&self) -> usize {
         self.state.lock().line.len()
     }
 
-    /// Whether no key is in line.
+    /// Whether no key is queued.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Lets every pop return once the line is empty.
+    /// Closes the queue: every pop returns once it is empty.
     pub fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;

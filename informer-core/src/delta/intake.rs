@@ -13,7 +13,7 @@ pub(crate) enum Admission {
     Refused,
 }
 
-/// What the metadata of an incoming object says about its key.
+/// The key of an incoming object, or why it has none here.
 pub(crate) enum Identified {
     Key(ObjectKey),
     /// It has no name, which no server sends.

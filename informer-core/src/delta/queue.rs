@@ -25,8 +25,8 @@ pub use sender::DeltaSender;
 ///
 /// It keeps the guarantees of client-go's DeltaFIFO per key (ordered deltas, two deletions merged, no resync
 /// behind newer deltas) and those of its RealFIFO over all keys (strict arrival order, a whole state as one
-/// entry). It is bounded: a sender waits while [`QueueOptions::capacity`] changes are queued, and while a whole
-/// state of its own scope is queued.
+/// entry). It is bounded: a sender waits while [`QueueOptions::capacity`] changes are queued, and while a
+/// whole state of its own scope is queued.
 #[derive(Debug)]
 pub struct DeltaFifo;
 
@@ -162,8 +162,8 @@ impl<K> Queue<K> {
     fn has_room_for(&self, entry: &LogEntry<K>) -> bool {
         match entry {
             LogEntry::Apply { .. } => self.changes < self.options.capacity,
-            // A whole state may be as large as the cache. Two of one scope would be twice that, and the second
-            // makes the first useless.
+            // A whole state may be as large as the cache. Two of one scope would be twice that, and the
+            // second makes the first useless.
             LogEntry::ReplaceAll(state) => !self.replacing.contains(&state.scope),
             // These carry no object and merge with a neighbour of their kind. The bound is for those that
             // alternate; it is above `capacity`, so that a bookmark does not wait behind changes.
@@ -173,7 +173,7 @@ impl<K> Queue<K> {
 
     fn push(&mut self, entry: LogEntry<K>) {
         match (&entry, self.log.back_mut()) {
-            // Only the last of several bookmarks in a row says anything.
+            // Of several bookmarks in a row only the last one matters.
             (
                 LogEntry::Bookmark { scope, version },
                 Some(LogEntry::Bookmark {

@@ -1,5 +1,5 @@
-//! Models of the queue under every schedule loom can think of: nobody waits for ever, and whatever was accepted is
-//! handed out. `cargo test -p informer-core --features __model --lib model` runs them.
+//! loom models of the queue, run under every schedule: no wait lasts for ever, and everything accepted is
+//! popped. `cargo test -p informer-core --features __model --lib model` runs them.
 
 use std::cell::Cell;
 
@@ -21,15 +21,15 @@ fn channel() -> (DeltaSender<ConfigMap>, DeltaReceiver<ConfigMap>) {
     (senders.remove(0), receiver)
 }
 
-/// Runs a model with few enough switches between threads to end in seconds; loom's authors found that two or three show
-/// nearly all faults.
+/// Runs a model with at most two preemptions, so that it ends in seconds. According to loom's documentation
+/// two or three find nearly all bugs.
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
     builder.check(model);
 }
 
-/// Pops to the end and counts the changes.
+/// Pops until the queue is closed, and counts the changes.
 fn drain(receiver: &mut DeltaReceiver<ConfigMap>) -> usize {
     let popped = Cell::new(0);
     block_on(async {
@@ -44,7 +44,7 @@ fn drain(receiver: &mut DeltaReceiver<ConfigMap>) -> usize {
     popped.get()
 }
 
-/// Sends changes until the queue is closed and counts those that were accepted.
+/// Sends changes until the queue is closed, and counts the accepted ones.
 fn send(sender: &mut DeltaSender<ConfigMap>, names: &[&str]) -> usize {
     block_on(async {
         let mut accepted = 0;
@@ -85,7 +85,7 @@ fn two_senders_that_wait_for_room_are_both_woken() {
 }
 
 #[test]
-fn what_was_accepted_before_a_close_is_handed_out() {
+fn entries_accepted_before_a_close_are_popped() {
     check(|| {
         let (mut sender, mut receiver) = channel();
         let producer = thread::spawn(move || send(&mut sender, &["a", "b"]));
@@ -96,7 +96,7 @@ fn what_was_accepted_before_a_close_is_handed_out() {
 }
 
 #[test]
-fn a_sender_that_waits_for_room_learns_that_the_receiver_is_gone() {
+fn a_sender_that_waits_for_room_returns_when_the_receiver_is_dropped() {
     check(|| {
         let (mut sender, mut receiver) = channel();
         let producer = thread::spawn(move || send(&mut sender, &["a", "b", "c"]));
@@ -111,7 +111,7 @@ fn a_sender_that_waits_for_room_learns_that_the_receiver_is_gone() {
 }
 
 #[test]
-fn a_waiting_pop_is_woken_when_the_last_sender_goes() {
+fn a_waiting_pop_is_woken_when_the_last_sender_is_dropped() {
     check(|| {
         let (sender, mut receiver) = channel();
         let other = sender.clone();

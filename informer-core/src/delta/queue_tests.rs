@@ -1,4 +1,4 @@
-//! Random senders and pops against a naive log: what comes out is what went in, cut into prefixes.
+//! Random sends and pops against a naive log: batches are the log, cut into prefixes.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
@@ -53,8 +53,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..100)
 }
 
-/// What the model remembers of an entry. Every entry but a resync has a version, and versions grow in the order of
-/// arrival, so that a version tells how far a batch reaches.
+/// An entry of the model's log. Every entry except a resync has a version, and versions grow in arrival
+/// order, so the last version of a batch shows where the batch ends.
 #[derive(Clone, Debug)]
 enum Sent {
     Change {
@@ -91,7 +91,7 @@ fn version(number: u64) -> ResourceVersion {
     ResourceVersion::new(&number.to_string())
 }
 
-/// Polls once; `None` if the future waits, which drops it.
+/// Polls once, then drops the future; `None` if it is pending.
 fn once<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
@@ -109,8 +109,8 @@ fn kind_of(delta: &Delta<ConfigMap>) -> Kind {
     }
 }
 
-/// The changes of each key in a stretch of the log, with runs of deletions merged: one that has the object if there is one,
-/// at the version of the last, so that it is not taken for something older than the cache has.
+/// The changes of each key in a prefix of the log, with runs of deletions merged: a deletion with an object
+/// wins, and it gets the version of the last one, so that the committer does not drop it as outdated.
 fn grouped(sent: &[Sent]) -> Vec<(ObjectKey, Vec<(Kind, u64)>)> {
     let mut groups: Vec<(ObjectKey, Vec<(Kind, u64)>)> = Vec::new();
     for entry in sent {
@@ -196,17 +196,22 @@ impl Run {
                 let mut keys = Vec::new();
                 for name in names {
                     let key = key(scope, name);
-                    once(state.upsert(object(&key, next))).expect("nothing to wait for without a transform");
+                    once(state.upsert(object(&key, next))).expect("without a transform nothing waits");
                     if !keys.contains(&key) {
                         keys.push(key);
                     }
                 }
-                let state = once(state.finish(version(next), Rewind::No)).expect("nothing to wait for");
+                let state =
+                    once(state.finish(version(next), Rewind::No)).expect("without a transform nothing waits");
                 let waits =
                     |sent: &Sent| matches!(sent, Sent::Replace { scope: queued, .. } if *queued == scope);
                 let waits = self.log.iter().any(waits);
                 let sent = once(self.senders[scope].replace_all(state));
-                prop_assert_eq!(sent.is_none(), waits, "one replacement of a scope at a time");
+                prop_assert_eq!(
+                    sent.is_none(),
+                    waits,
+                    "only one replacement of a scope is queued at a time"
+                );
                 if sent.is_some() {
                     self.note(Sent::Replace {
                         scope,
@@ -233,7 +238,7 @@ impl Run {
             }
             Step::Pop => match once(self.receiver.pop()) {
                 Some(batch) => self.popped(batch.expect("senders are alive"))?,
-                None => prop_assert!(self.log.is_empty(), "something waits: {:?}", self.log),
+                None => prop_assert!(self.log.is_empty(), "not popped: {:?}", self.log),
             },
         }
         self.check_bounds()
@@ -296,7 +301,7 @@ impl Run {
                     keys,
                 }) = self.log.pop_front()
                 else {
-                    return Err(TestCaseError::fail("a replacement came out of turn"));
+                    return Err(TestCaseError::fail("a replacement was popped out of order"));
                 };
                 let popped: Vec<ObjectKey> = state.items.into_iter().map(|(key, _)| key).collect();
                 prop_assert_eq!(popped, keys);
@@ -382,7 +387,7 @@ impl Run {
             })
             .collect();
         arrivals.sort_unstable();
-        // A deletion that took another's place keeps the place, so only runs of deletions may seem out of order.
+        // A merged deletion keeps the position of the first one, so only deletions may appear out of order.
         let merged = taken.iter().any(|sent| {
             matches!(
                 sent,

@@ -25,8 +25,8 @@ pub struct ReplaceAll<K> {
     pub items: Vec<(ObjectKey, Arc<K>)>,
     /// Objects that exist but could not be decoded or transformed, and why.
     pub unusable: Vec<(ObjectKey, Unusable)>,
-    /// How many items had no readable key. If this is not zero, a missing object must not be deleted: it may be
-    /// one of these items.
+    /// How many items had no readable key. If this is not zero, a missing object must not be deleted: it may
+    /// be one of these items.
     pub unreadable: usize,
     /// Whether the server's history was rewound, so that older versions are valid.
     pub rewind: Rewind,
@@ -43,7 +43,7 @@ pub enum Rewind {
 }
 
 /// How many objects are transformed at a time. One switch of threads per object would be slow. Collecting the
-/// whole list first would need the memory that the transform is there to save.
+/// whole list first would need the memory that the transform saves.
 const TRANSFORM_BATCH: usize = 128;
 
 /// Collects the state of one scope. None of it is visible until it is sent; dropping the builder discards it.
@@ -145,8 +145,8 @@ impl<K: Object> ReplaceBuilder<K> {
         self.named() + self.unreadable
     }
 
-    /// How many of them have a known name. Exact after [`apply_pending`](Self::apply_pending): before that, an
-    /// object that was sent twice may count twice.
+    /// How many of them have a known name. Exact after [`apply_pending`](Self::apply_pending): before that,
+    /// an object that was sent twice may count twice.
     pub(crate) fn named(&self) -> usize {
         self.len() + self.unusable.len()
     }
@@ -175,8 +175,8 @@ impl<K: Object> ReplaceBuilder<K> {
     }
 
     fn apply(&mut self, key: ObjectKey, delta: Delta<K>) {
-        // The earlier state of the key goes in any case. Also where the new one is unusable: the earlier one may
-        // be older than what the cache has, and the cache keeps its own last good state.
+        // The earlier state of the key goes in any case. Also where the new one is unusable: the earlier one
+        // may be older than what the cache has, and the cache keeps its own last good state.
         self.unusable.remove(&key);
         let place = self.places.get(&key).copied();
         match delta {

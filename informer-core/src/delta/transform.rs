@@ -22,8 +22,8 @@ use crate::sync::{LogLimit, Mutex, Offload, panic_text};
 /// changes its name is treated as one that could not be decoded: the cache keeps its last good state, marked
 /// stale.
 ///
-/// It runs on separate threads (see [`Offload`]), for several objects in a row. A transform that blocks delays
-/// only its own informer.
+/// It runs on separate threads (see [`Offload`]), for several objects in a row. A transform that blocks
+/// delays only its own informer.
 pub type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>;
 
 /// An object that exists but cannot be used.
@@ -75,7 +75,8 @@ struct TransformFailures {
 }
 
 impl TransformFailures {
-    /// Counts and logs a failure. A transform that fails for one object may fail for all, so the log is limited.
+    /// Counts and logs a failure. A transform that fails for one object may fail for all, so the log is
+    /// limited.
     fn record(&self, key: &ObjectKey) {
         let failures = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         // The reason may quote the object, so it is in `status()` and not in the log.

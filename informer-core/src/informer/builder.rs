@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use super::lifecycle::{Life, Parts};
+use super::lifecycle::{Components, RunState};
 use super::options::{InformerOptions, check_scopes};
 use super::{BuildError, Shared, SharedInformer};
 use crate::audit::{AuditOptions, Auditor, IdentitiesOf, TypedScopeStore};
@@ -170,7 +170,7 @@ impl<K: Object> SharedInformerBuilder<K> {
             offload: options.offload,
         };
         let committer = Committer::new(receiver, writer, &scopes, wiring);
-        let parts = Parts {
+        let components = Components {
             reflectors,
             auditors,
             committer,
@@ -188,7 +188,7 @@ impl<K: Object> SharedInformerBuilder<K> {
                 commits,
                 selector,
                 handler_defaults: options.handler_defaults,
-                life: Mutex::new(Life::Created(Box::new(parts))),
+                run_state: Mutex::new(RunState::Created(Box::new(components))),
                 token: options.token.child_token(),
                 tasks: TaskTracker::new(),
             }),

@@ -1,4 +1,5 @@
-//! An informer without its type, for whoever serves many kinds alike: a factory, a garbage collector, a dashboard.
+//! An informer without its type, for code that handles many kinds alike: a factory, a garbage collector, a
+//! dashboard.
 
 use std::any::Any;
 use std::fmt;
@@ -24,32 +25,32 @@ use crate::selector::Selector;
 use crate::status::{PendingScope, State};
 use crate::store::Freshness;
 
-/// A [`SharedInformer`] whose kind is known at run time only.
+/// A [`SharedInformer`] whose kind is known only at run time.
 ///
-/// It is another handle to the same informer: handlers, cache and lifetime are shared with the typed handles. Objects come as
-/// [`AnyObject`], which shows their metadata and knows the way back to their type; [`typed`](Self::typed) does the same for the
-/// informer.
+/// It is another handle to the same informer: handlers, cache and lifetime are shared with the typed handles.
+/// Objects are [`AnyObject`]s, which give access to their metadata and can be downcast;
+/// [`typed`](Self::typed) downcasts the informer.
 #[derive(Clone)]
 pub struct DynInformer(Arc<dyn Erased>);
 
 impl DynInformer {
-    /// Forgets the kind of an informer.
+    /// Erases the kind of an informer.
     pub fn new<K: Object>(informer: SharedInformer<K>) -> Self {
         Self(Arc::new(informer))
     }
 
-    /// The informer as what it is, if its objects are `K`s.
+    /// Returns the typed informer if its objects are of type `K`.
     pub fn typed<K: Object>(&self) -> Option<SharedInformer<K>> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref::<SharedInformer<K>>().cloned()
     }
 
-    /// The resource: `pods`, `deployments.apps`; with its type if it is a projection: `pods (PodOnNode)`.
+    /// The resource: `pods`, `deployments.apps`; with the type if it is a projection: `pods (PodOnNode)`.
     pub fn resource(&self) -> &str {
         self.0.resource()
     }
 
-    /// Adds a handler for objects of whatever kind: see [`SharedInformer::add_handler`].
+    /// Adds a handler: see [`SharedInformer::add_handler`].
     pub fn add_handler(
         &self,
         handler: impl FnMut(Event<dyn AnyObject>) + Send + 'static,
@@ -58,7 +59,7 @@ impl DynInformer {
         self.add_handler_with(options, handler)
     }
 
-    /// Adds a handler with options of its own.
+    /// Adds a handler with its own options.
     pub fn add_handler_with(
         &self,
         mut options: HandlerOptions,
@@ -69,17 +70,17 @@ impl DynInformer {
         self.0.add_boxed_handler(options, Box::new(handler))
     }
 
-    /// The object under a key.
+    /// Returns the object with this key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>> {
         self.0.get(key)
     }
 
-    /// The objects a selector selects, ordered by namespace, then name.
+    /// Returns the objects that match a selector, ordered by namespace, then name.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<dyn AnyObject>> {
         self.0.list(selector)
     }
 
-    /// All keys in order.
+    /// Returns all keys in order.
     pub fn keys(&self) -> Vec<ObjectKey> {
         self.0.keys()
     }
@@ -193,12 +194,12 @@ impl DynInformer {
         self.0.shutdown_timeout(time).await
     }
 
-    /// The number of objects, for the registry itself: not counted as a read that comes too early or too late.
+    /// The number of objects, for the registry itself: does not count as an early or late read.
     pub(crate) fn objects(&self) -> usize {
         self.0.objects()
     }
 
-    /// Whether the informer was started, through a factory or by hand.
+    /// Whether the informer was started, by a factory or directly.
     pub(crate) fn was_started(&self) -> bool {
         self.0.was_started()
     }
@@ -207,7 +208,7 @@ impl DynInformer {
         self.0.sync_state()
     }
 
-    /// Changes when the cache or a handler comes into sync, or a handler ends or is new.
+    /// Changes when the cache or a handler becomes in sync, or a handler is added or ends.
     pub(crate) fn sync_changes(&self) -> watch::Receiver<u64> {
         self.0.sync_changes()
     }
@@ -229,34 +230,28 @@ impl fmt::Debug for DynInformer {
 
 /// How far an informer and its handlers are from being in sync.
 pub(crate) enum SyncState {
-    /// They are.
     Synced,
-    /// The cache is complete; these handlers have not heard all of it.
-    Handlers { names: Vec<String>, hope: HandlerHope },
+    /// The cache is complete; these handlers have not processed all of it.
+    Handlers {
+        names: Vec<String>,
+        outlook: SyncOutlook,
+    },
     /// The cache is not complete.
     Cache {
-        hope: CacheHope,
+        outlook: SyncOutlook,
         scopes: Vec<PendingScope>,
     },
 }
 
-/// Whether a cache that is not complete may still become so.
+/// Whether the cache or the handlers can still become in sync.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CacheHope {
-    Open,
-    /// The informer has stopped.
-    Lost,
+pub(crate) enum SyncOutlook {
+    Possible,
+    /// The informer has stopped, or the handlers were disconnected.
+    Impossible,
 }
 
-/// Whether handlers that have not heard everything still may.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HandlerHope {
-    Open,
-    /// They were disconnected, or the informer has stopped.
-    Lost,
-}
-
-/// What a [`DynInformer`] asks of an informer; the names are those of [`SharedInformer`].
+/// The methods of [`SharedInformer`] that [`DynInformer`] needs, without the type parameter.
 trait Erased: Any + Send + Sync {
     fn resource(&self) -> &str;
     fn handler_defaults(&self) -> HandlerOptions;
@@ -447,27 +442,27 @@ impl<K: Object> Erased for SharedInformer<K> {
     fn sync_state(&self) -> SyncState {
         if !self.has_synced() {
             let mut scopes = self.shared.board.pending();
-            let hope = match self.is_stopped() {
-                true => CacheHope::Lost,
-                false => CacheHope::Open,
+            let outlook = match self.is_stopped() {
+                true => SyncOutlook::Impossible,
+                false => SyncOutlook::Possible,
             };
-            if hope == CacheHope::Lost {
-                // A token that was just cancelled may not have been noticed by the tasks yet.
+            if outlook == SyncOutlook::Impossible {
+                // The tasks may not have noticed yet that the token was cancelled.
                 for scope in &mut scopes {
                     scope.state = State::Stopped;
                 }
             }
-            return SyncState::Cache { hope, scopes };
+            return SyncState::Cache { outlook, scopes };
         }
         let missing = self.shared.processor.missing();
         if missing.is_empty() {
             return SyncState::Synced;
         }
-        let may_come = |(_, state): &(String, HandlerState)| *state == HandlerState::Active;
+        let can_finish = |(_, state): &(String, HandlerState)| *state == HandlerState::Active;
         SyncState::Handlers {
-            hope: match missing.iter().any(may_come) && !self.is_stopped() {
-                true => HandlerHope::Open,
-                false => HandlerHope::Lost,
+            outlook: match missing.iter().any(can_finish) && !self.is_stopped() {
+                true => SyncOutlook::Possible,
+                false => SyncOutlook::Impossible,
             },
             names: missing.into_iter().map(|(name, _)| name).collect(),
         }

@@ -1,4 +1,4 @@
-//! What can go wrong with an informer, each with what to do about it.
+//! The errors of an informer.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use crate::resource_version::ResourceVersion;
 use crate::source::KubeSourceError;
 use crate::store::IndexError;
 
-/// Why an informer cannot be made.
+/// Why an informer cannot be built.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A namespace without a name.
+    /// A namespace name is empty.
     #[error("a namespace name is empty; leave the namespace out to cover all namespaces")]
     EmptyNamespace,
-    /// `namespaces([])`.
+    /// The list of namespaces is empty.
     #[error("the list of namespaces is empty; leave it out to cover all namespaces")]
     NoNamespaces,
-    /// The same scope twice.
+    /// A scope was given twice.
     #[error("{0} is named twice; each namespace can be covered once")]
     RepeatedScope(String),
-    /// A namespace for a kind that has none.
+    /// A namespace was given for a cluster-scoped kind.
     #[error("{0} are cluster-scoped and cannot be limited to a namespace; leave the namespace out")]
     ClusterScoped(String),
-    /// A page of no objects.
+    /// The page size is zero.
     #[error("the page size is zero; leave it out for the default")]
     ZeroPageSize,
-    /// No source at all.
-    #[error("there is no source to list and watch")]
+    /// The list of sources is empty.
+    #[error("no source to list and watch was given")]
     NoSource,
-    /// The options for requests are not valid.
+    /// The request options are not valid.
     #[error(transparent)]
     Source(#[from] KubeSourceError),
-    /// An index cannot be there.
+    /// An index cannot be added.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
@@ -42,16 +42,14 @@ pub enum BuildError {
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// It was started before: an informer runs once.
-    #[error("the informer was started already")]
+    /// The informer was started before. An informer runs once.
+    #[error("the informer was already started")]
     AlreadyStarted,
-    /// It was stopped: an informer runs once.
-    #[error("the informer has stopped; make a new one")]
+    /// The informer was stopped. An informer runs once.
+    #[error("the informer has stopped; build a new one")]
     Stopped,
-    /// There is no tokio runtime here.
-    #[error(
-        "there is no tokio runtime here; call `start` inside one, or give the builder a `runtime` handle"
-    )]
+    /// `start` was called outside a tokio runtime.
+    #[error("no tokio runtime found; call `start` inside one, or pass a handle to the builder's `runtime`")]
     NoRuntime,
 }
 
@@ -59,8 +57,8 @@ pub enum StartError {
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddHandlerError {
-    /// The informer has stopped: nothing will ever be told.
-    #[error("the handler was not added because the informer has stopped already")]
+    /// The informer has stopped and delivers no more events.
+    #[error("cannot add a handler: the informer has stopped")]
     Stopped,
 }
 
@@ -79,12 +77,12 @@ pub struct NotSynced {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// The time was up.
+    /// The timeout elapsed.
     #[error("the cache did not reach version {version} within {after:?}: {why}")]
     Timeout {
-        /// The version waited for.
+        /// The awaited version.
         version: ResourceVersion,
-        /// How long.
+        /// The timeout.
         after: Duration,
         /// Which scopes are behind, and why.
         why: String,
@@ -92,10 +90,10 @@ pub enum WaitError {
     /// The informer stopped first.
     #[error("the informer stopped before the cache reached the version")]
     Stopped,
-    /// The versions are not numbers, so nothing says which is newer.
+    /// The versions are not numbers, so they cannot be ordered.
     #[error("version {version} cannot be compared with the cache's: this server's versions are not numbers")]
     NotComparable {
-        /// The version waited for.
+        /// The awaited version.
         version: ResourceVersion,
     },
 }
@@ -104,7 +102,7 @@ pub enum WaitError {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitForError {
-    /// The object has no name or no version, so it does not come from the server.
+    /// The object has no name or no version, so it was not returned by the server.
     #[error("the object has no name or no resource version; pass what the server returned for the write")]
     NotWritten,
     /// The cache can never show the object.
@@ -115,14 +113,14 @@ pub enum WaitForError {
         /// Why not.
         reason: NeverShown,
     },
-    /// The time was up.
+    /// The timeout elapsed.
     #[error("the cache did not show the change of {key} within {after:?}: {why}")]
     Timeout {
         /// The object.
         key: ObjectKey,
-        /// How long.
+        /// The timeout.
         after: Duration,
-        /// How far the object's scope is, and why not further.
+        /// The version of the object's scope, and why it is not newer.
         why: String,
     },
     /// The informer stopped first.
@@ -143,19 +141,19 @@ pub enum NeverShown {
     /// The informer's label selector does not match the labels.
     #[error("its labels do not match the informer's selector \"{0}\"")]
     LabelSelector(String),
-    /// The object's newest state cannot be decoded, or its transform failed: the cache keeps an older one.
+    /// The object's newest state cannot be decoded, or its transform failed. The cache keeps an older state.
     #[error("its newest state cannot be used: {0}")]
     Unusable(String),
 }
 
-/// A shutdown that took too long.
+/// The informer did not stop in time.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the informer did not stop within {after:?}; handlers still busy: {}", busy.join(", "))]
 #[non_exhaustive]
 pub struct ShutdownTimeout {
-    /// The names of the handlers that are still inside a call.
+    /// The names of the handlers that have not returned.
     pub busy: Vec<String>,
-    /// How long was waited.
+    /// The timeout.
     pub after: Duration,
 }
 

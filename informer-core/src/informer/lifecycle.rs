@@ -1,4 +1,4 @@
-//! Starting, running and stopping: one supervisor, and an order in which things end.
+//! Starts, runs and stops an informer: one supervisor task, and a fixed order of shutdown.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -23,18 +23,18 @@ use crate::reflector::Reflector;
 use crate::status::Board;
 use crate::sync::Latch;
 
-/// Where an informer is in its life. It goes through it once.
-pub(super) enum Life<K: Object> {
-    /// Made, not started. What will run waits here.
-    Created(Box<Parts<K>>),
-    /// Started; the handle is where its tasks run.
+/// The run state of an informer. An informer runs once: states never go back.
+pub(super) enum RunState<K: Object> {
+    /// Not started; holds what `start` will run.
+    Created(Box<Components<K>>),
+    /// Started on this runtime.
     Running { runtime: Handle, tasks: TaskTracker },
     /// Stopped, or stopping.
-    Over,
+    Stopped,
 }
 
 /// What runs once the informer is started.
-pub(super) struct Parts<K: Object> {
+pub(super) struct Components<K: Object> {
     pub(super) reflectors: Vec<Reflector<K>>,
     pub(super) auditors: Vec<Auditor>,
     pub(super) committer: Committer<K>,
@@ -43,51 +43,53 @@ pub(super) struct Parts<K: Object> {
     pub(super) runtime: Option<Handle>,
 }
 
-impl<K: Object> Life<K> {
-    /// Runs a handler's task: now, or as soon as the informer is started.
+impl<K: Object> RunState<K> {
+    /// Runs the task of a handler, now or when the informer is started.
     pub(super) fn serve(&mut self, run: BoxedRun) {
         match self {
-            Self::Created(parts) => parts.handlers.push(run),
+            Self::Created(components) => components.handlers.push(run),
             Self::Running { runtime, tasks } => {
                 tasks.spawn_on(run, runtime);
             }
-            Self::Over => {}
+            Self::Stopped => {}
         }
     }
 }
 
 impl<K: Object> SharedInformer<K> {
-    /// Starts listing and watching. Returns at once; [`synced`](Self::synced) waits for the cache.
+    /// Starts to list and watch. Returns immediately; [`synced`](Self::synced) waits for the cache.
     pub fn start(&self) -> Result<(), StartError> {
         let shared = &self.shared;
-        let mut life = shared.life.lock();
+        let mut run_state = shared.run_state.lock();
         if shared.token.is_cancelled() {
-            drop(life);
+            drop(run_state);
             self.stop();
             return Err(StartError::Stopped);
         }
-        let runtime = match &*life {
-            Life::Created(parts) => parts.runtime.clone().or_else(|| Handle::try_current().ok()),
-            Life::Running { .. } => return Err(StartError::AlreadyStarted),
-            Life::Over => return Err(StartError::Stopped),
+        let runtime = match &*run_state {
+            RunState::Created(components) => {
+                components.runtime.clone().or_else(|| Handle::try_current().ok())
+            }
+            RunState::Running { .. } => return Err(StartError::AlreadyStarted),
+            RunState::Stopped => return Err(StartError::Stopped),
         };
         let runtime = runtime.ok_or(StartError::NoRuntime)?;
         let tasks = shared.tasks.clone();
-        let running = Life::Running {
+        let running = RunState::Running {
             runtime: runtime.clone(),
             tasks: tasks.clone(),
         };
-        let Life::Created(parts) = std::mem::replace(&mut *life, running) else {
+        let RunState::Created(components) = std::mem::replace(&mut *run_state, running) else {
             unreachable!("matched as created above, under the same lock");
         };
-        let Parts {
+        let Components {
             reflectors,
             auditors,
             committer,
             resync_queue,
             handlers,
             ..
-        } = *parts;
+        } = *components;
         let supervisor = Supervisor {
             processor: shared.processor.clone(),
             board: shared.board.clone(),
@@ -107,19 +109,21 @@ impl<K: Object> SharedInformer<K> {
         Ok(())
     }
 
-    /// Stops, in order: no more requests, then what was received is committed, then every handler returns
-    /// from the call it is in and hears no more. When this returns, no task of this informer runs. (A piece
-    /// of a response that is being decoded or transformed on another thread at that moment is finished there,
-    /// and dropped.)
+    /// Stops the informer, in order: requests end, what was received is committed, and every handler returns
+    /// from its current call and receives nothing more. When this returns, no task of this informer runs. (A
+    /// chunk of a response that is being decoded or transformed on another thread is finished there and
+    /// dropped.)
     ///
-    /// Do not await it inside a handler: it waits for that handler. Calling it again waits for the same end.
+    /// Do not await it inside a handler: it waits for that handler. Further calls wait for the same shutdown.
     pub async fn shutdown(&self) {
         self.stop();
         self.shared.tasks.wait().await;
     }
 
-    /// Like [`shutdown`](Self::shutdown), but gives up waiting after a time and names the handlers that are still busy. They finish on
-    /// their own.
+    /// Like [`shutdown`](Self::shutdown), but stops waiting after `time`.
+    ///
+    /// # Errors
+    /// [`ShutdownTimeout`] names the busy handlers. They still finish by themselves.
     pub async fn shutdown_timeout(&self, time: Duration) -> Result<(), ShutdownTimeout> {
         match tokio::time::timeout(time, self.shutdown()).await {
             Ok(()) => Ok(()),
@@ -130,7 +134,7 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Begins to stop, without waiting.
+    /// Begins to stop the informer, without waiting.
     pub fn stop(&self) {
         self.shared.token.cancel();
         self.shared.end_if_never_started();
@@ -139,8 +143,8 @@ impl<K: Object> SharedInformer<K> {
 }
 
 impl<K: Object> Shared<K> {
-    /// Waits until no task is left. A token of the program's may have stopped an informer that was never
-    /// started: then this call ends it, because no supervisor runs that could.
+    /// Waits until no task is left. If the user's token was cancelled before `start`, no supervisor runs that
+    /// could end the informer, so this call does it.
     pub(super) async fn ended(&self) {
         tokio::select! {
             biased;
@@ -150,11 +154,11 @@ impl<K: Object> Shared<K> {
         self.stopped.wait().await;
     }
 
-    /// Ends handlers and waiters where no supervisor will.
+    /// Ends handlers and waiters of an informer that was never started: no supervisor will.
     pub(super) fn end_if_never_started(&self) {
-        let before = std::mem::replace(&mut *self.life.lock(), Life::Over);
-        if let Life::Created(parts) = before {
-            drop(parts);
+        let before = std::mem::replace(&mut *self.run_state.lock(), RunState::Stopped);
+        if let RunState::Created(components) = before {
+            drop(components);
             self.processor.stop();
             self.board.stopped();
             self.stopped.set();
@@ -162,7 +166,7 @@ impl<K: Object> Shared<K> {
     }
 }
 
-/// Runs an informer's tasks and ends them in order.
+/// Runs the tasks of an informer and ends them in order.
 struct Supervisor<K: Object> {
     processor: Arc<Processor<K>>,
     board: Arc<Board>,
@@ -189,30 +193,31 @@ impl<K: Object> Supervisor<K> {
         }
         match self.resync {
             Some(period) => {
-                let handlers = Handlers(self.processor.clone());
+                let handlers = ResyncOf(self.processor.clone());
                 producers.spawn(until(
                     self.token.clone(),
                     resync::run(period, handlers, resync_queue),
                 ));
             }
-            // Nobody will ask: the queue must not wait for this sender.
+            // No resync will be sent. The queue closes when its last sender is dropped, so this one must go.
             None => drop(resync_queue),
         }
         let mut committer = tokio::spawn(committer.run());
         let all_produced = async { while producers.join_next().await.is_some() {} };
         let ended = tokio::select! {
             () = all_produced => committer.await,
-            // It outlives the producers unless it fails; without it the cache would stand still and look live.
+            // It ends before the producers only if it panics. Without it the cache would stay as it is and
+            // look live.
             ended = &mut committer => ended,
         };
         if ended.is_err() {
-            tracing::error!(resource = %self.board.resource(), "the committer failed; the informer stops");
+            tracing::error!(resource = %self.board.resource(), "the committer panicked; the informer stops");
         }
     }
 }
 
 impl<K: Object> Drop for Supervisor<K> {
-    /// The end, also where the runtime is dropped under a running informer: nobody waits for ever.
+    /// Ends all waits, also when the runtime is dropped while the informer runs.
     fn drop(&mut self) {
         self.token.cancel();
         self.processor.stop();
@@ -221,23 +226,24 @@ impl<K: Object> Drop for Supervisor<K> {
     }
 }
 
-/// Drops a future, and with it everything it holds, when the token is cancelled.
+/// Runs a future until the token is cancelled, then drops it.
 async fn until(token: CancellationToken, future: impl Future<Output = ()>) {
     token.run_until_cancelled_owned(future).await;
 }
 
-/// Runs a reflector; a panic in it (in a source of the user's, say) costs a pause, not the informer.
+/// Runs a reflector and restarts it after a panic, for example in a custom source.
 async fn keep_reflecting<K: Object>(mut reflector: Reflector<K>) {
     while let Err(payload) = AssertUnwindSafe(reflector.run()).catch_unwind().await {
-        // The panic hook has printed what it said; it may quote an object, so it is not repeated here.
+        // The panic hook has printed the message. It may quote an object, so it is not logged here.
         drop(payload);
         reflector.panicked().await;
     }
 }
 
-struct Handlers<K: Object>(Arc<Processor<K>>);
+/// Connects the processor to the resync task.
+struct ResyncOf<K: Object>(Arc<Processor<K>>);
 
-impl<K: Object> ResyncDue for Handlers<K> {
+impl<K: Object> ResyncDue for ResyncOf<K> {
     fn due(&self, now: Instant) -> Option<ResyncTicket> {
         self.0.due(now)
     }

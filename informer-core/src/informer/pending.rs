@@ -1,14 +1,14 @@
-//! What keeps an informer from being in sync, scope by scope.
+//! The scopes that keep an informer from being in sync.
 
 use std::fmt;
 
 use crate::scope::Scope;
 use crate::status::{PendingScope, State};
 
-/// How many scopes a message names.
+/// The largest number of scopes in a message.
 const NAMED: usize = 10;
 
-/// The scopes of an informer whose initial state is not in the cache, each with its state; the worst state
+/// The scopes of an informer whose initial state is not in the cache, each with its state; the least healthy
 /// first.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -27,14 +27,14 @@ impl PendingScopes {
         Self { scopes }
     }
 
-    /// The state of the scope that is worst off.
+    /// The state of the least healthy scope.
     pub fn worst(&self) -> &State {
         self.scopes.first().map_or(&State::NotStarted, |(_, state)| state)
     }
 }
 
 impl fmt::Display for PendingScopes {
-    /// The state alone for an informer over all namespaces, else each namespace with its state.
+    /// Writes the state alone for an informer over all namespaces, else each namespace with its state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [(Scope::All, state)] = self.scopes.as_slice() {
             return write!(f, "{state}");

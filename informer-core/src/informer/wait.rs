@@ -1,4 +1,4 @@
-//! Waiting until the cache shows a version, a write or a deletion.
+//! Waits until the cache shows a version, a write or a deletion.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,17 +15,18 @@ use crate::status::State;
 use crate::store::{Progress, Snapshot};
 
 impl<K: Object> SharedInformer<K> {
-    /// Waits until the cache holds everything up to a version, such as one a write returned. Afterwards no
-    /// read shows anything older.
+    /// Waits until the cache holds everything up to a version, such as the one a write returned. Afterwards
+    /// no read returns an older state.
     ///
     /// # Cost
-    /// The cache learns its version from events and bookmarks. A write that the informer receives as an event
-    /// moves the version of its namespace at once. An informer over several namespaces, or whose selectors do
-    /// not match the written object, has to wait for the next bookmark of every other scope, which the API
-    /// server sends about once a minute. [`wait_for`](Self::wait_for) needs only the object's own namespace.
+    /// Events and bookmarks advance the version of the cache. A write that the informer receives as an event
+    /// advances the version of its namespace immediately. An informer over several namespaces, or whose
+    /// selectors do not match the written object, waits for the next bookmark of every other scope, which the
+    /// API server sends about once a minute. [`wait_for`](Self::wait_for) needs only the object's own
+    /// namespace.
     ///
     /// # Errors
-    /// [`WaitError::NotComparable`] if the versions are not numbers and the cache is not at that very
+    /// [`WaitError::NotComparable`] if the versions are not numbers and the cache is not exactly at that
     /// version; [`WaitError::Stopped`] if the informer stops first.
     pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
         let outcome = self.when(|snapshot| match snapshot.versions().is_at_least(version) {
@@ -42,7 +43,7 @@ impl<K: Object> SharedInformer<K> {
     /// Like [`wait_until`](Self::wait_until), for at most `time`.
     ///
     /// # Errors
-    /// Also [`WaitError::Timeout`], which says which scopes are behind and why.
+    /// Also [`WaitError::Timeout`], which names the scopes that are behind, with the reason.
     pub async fn wait_until_within(
         &self,
         version: &ResourceVersion,
@@ -58,12 +59,13 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Waits until the cache shows a write, or something newer: read your writes.
+    /// Waits until the cache shows a write or a newer state: read your writes.
     ///
     /// `object` is what the server returned for the write. The wait ends when the cache has the object at
     /// that version or a later one, or when it no longer has the object because it was deleted or replaced
-    /// after the write. Only the object's own namespace counts, so it costs no more over several namespaces.
-    /// If the server's versions are not numbers, only the very version of the write is recognised.
+    /// after the write. Only the object's own namespace counts, so the wait is not longer over several
+    /// namespaces. If the server's versions are not numbers, only the exact version of the write is
+    /// recognised.
     ///
     /// ```no_run
     /// # async fn example(
@@ -78,10 +80,10 @@ impl<K: Object> SharedInformer<K> {
     /// ```
     ///
     /// # Errors
-    /// [`WaitForError::NeverShown`] at once if the informer cannot show the write: it does not cover the
-    /// namespace, or its label selector does not match the written labels. (If the write made an object leave
-    /// the selector, this waits until it has left the cache.) Field selectors are not evaluated here: for an
-    /// object they exclude this waits until a later event or bookmark of its namespace arrives.
+    /// [`WaitForError::NeverShown`] immediately if the informer cannot show the write: it does not cover the
+    /// namespace, or its label selector does not match the written labels. (If the object matched before the
+    /// write, this waits until it has left the cache.) Field selectors are not evaluated here: for an object
+    /// they exclude, this waits until a later event or bookmark of its namespace arrives.
     /// [`WaitForError::Stopped`] if the informer stops first.
     pub async fn wait_for(&self, object: &impl Object) -> Result<(), WaitForError> {
         self.wait_for_write(object.meta()).await
@@ -115,7 +117,7 @@ impl<K: Object> SharedInformer<K> {
     /// Like [`wait_for`](Self::wait_for), for at most `time`.
     ///
     /// # Errors
-    /// Also [`WaitForError::Timeout`], which says why.
+    /// Also [`WaitForError::Timeout`], with the reason.
     pub async fn wait_for_within(&self, object: &impl Object, time: Duration) -> Result<(), WaitForError> {
         self.wait_for_write_within(object.meta(), time).await
     }
@@ -129,15 +131,15 @@ impl<K: Object> SharedInformer<K> {
         self.limited(key, time, self.wait_for_write(written)).await
     }
 
-    /// Waits until the cache does not show an object any more: it was deleted, or replaced by another of the
-    /// same name.
+    /// Waits until the cache no longer shows an object: it was deleted, or replaced by another of the same
+    /// name.
     ///
-    /// It waits for the first list, so that an absence means something. A creation that the cache has not
-    /// received yet is unknown to it: after writing and deleting an object, [wait for the
+    /// It waits for the first list, because before that every object is absent. It cannot know about a
+    /// creation that the cache has not received yet: after creating and deleting an object, [wait for the
     /// write](Self::wait_for) first.
     ///
     /// # Errors
-    /// [`WaitForError::NeverShown`] at once if the informer does not cover the namespace;
+    /// [`WaitForError::NeverShown`] immediately if the informer does not cover the namespace;
     /// [`WaitForError::Stopped`] if the informer stops first.
     pub async fn wait_for_deletion(&self, key: &ObjectKey, uid: &str) -> Result<(), WaitForError> {
         self.check_namespace(key)?;
@@ -156,7 +158,7 @@ impl<K: Object> SharedInformer<K> {
     /// Like [`wait_for_deletion`](Self::wait_for_deletion), for at most `time`.
     ///
     /// # Errors
-    /// Also [`WaitForError::Timeout`], which says why.
+    /// Also [`WaitForError::Timeout`], with the reason.
     pub async fn wait_for_deletion_within(
         &self,
         key: &ObjectKey,
@@ -193,8 +195,8 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Looks at every commit, the newest first, until `look` has an answer; `None` if the informer stops
-    /// before.
+    /// Calls `look` with the newest snapshot after every commit, until it returns a value; `None` if the
+    /// informer stops first.
     async fn when<T>(&self, look: impl Fn(&Snapshot<K>) -> Option<T>) -> Option<T> {
         let mut commits = self.shared.commits.subscribe();
         loop {
@@ -204,13 +206,13 @@ impl<K: Object> SharedInformer<K> {
             }
             tokio::select! {
                 changed = commits.changed() => changed.ok()?,
-                // The last commit may have brought it.
+                // The last commit may contain it.
                 () = self.shared.ended() => return look(&self.shared.indexer.peek()),
             }
         }
     }
 
-    /// Why the cache is late in the scopes that `is_late` selects by their version.
+    /// Describes why the cache is behind in the scopes that `is_late` selects.
     fn delay(&self, is_late: impl Fn(&Scope, Option<&ResourceVersion>) -> bool) -> String {
         let versions = self.shared.indexer.versions();
         let late: Vec<String> = self
@@ -227,7 +229,7 @@ impl<K: Object> SharedInformer<K> {
                 let why = match &status.state {
                     State::Live => {
                         "no request failed, and no later event or bookmark has arrived; the server \
-                                    sends bookmarks about once a minute"
+                         sends bookmarks about once a minute"
                             .to_owned()
                     }
                     state => state.to_string(),
@@ -243,10 +245,10 @@ impl<K: Object> SharedInformer<K> {
     }
 }
 
-/// A write, as far as it can be recognised in the cache.
+/// A write, by what identifies it in the cache.
 ///
-/// The UID adds nothing: versions grow across a deletion and a new object of the same name, so an object of
-/// another UID is a later one if its version is, and an earlier one if not.
+/// The UID is not needed: versions grow across a deletion and a new object of the same name, so an object
+/// with another UID is later if its version is later, and earlier if not.
 struct Write {
     key: ObjectKey,
     version: ResourceVersion,
@@ -272,7 +274,7 @@ impl Write {
             |own: Option<&ResourceVersion>| own.is_some_and(|own| own.is_at_least(&self.version));
         let scope = is_reached(snapshot.versions().of_key(&self.key));
         let Some(object) = snapshot.get(&self.key) else {
-            // It was deleted, or is not selected any more.
+            // It was deleted, or no longer matches the selector.
             return match scope {
                 true => Shown::Yes,
                 false => Shown::NotYet,

@@ -1,4 +1,5 @@
-//! Waits between requests: a minimum, and after failures exponential, jittered, and only reset by health.
+//! The waits between requests: a minimum, and exponential with jitter after failures. Only a healthy watch
+//! resets them.
 
 use std::time::Duration;
 
@@ -7,25 +8,23 @@ use rand::{RngExt, SeedableRng};
 
 use super::state::Health;
 
-/// How long to wait after a failure.
+/// The waits after failures.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BackoffConfig {
     /// The first wait. Default 800 ms.
     pub initial: Duration,
-    /// What each further wait is multiplied with. Default 2.
+    /// The factor between one wait and the next. Default 2.
     pub factor: f64,
-    /// How much random time is added, as a part of the wait. Default 1: up to twice the wait.
+    /// How much random time is added, as a fraction of the wait. Default 1: up to twice the wait.
     pub jitter: f64,
     /// The longest wait before jitter. Default 30 s.
     pub cap: Duration,
-    /// How long a watch without data, or one that ended in a relist, must have been open for the next wait to
-    /// be the first one again. A watch that brought data and can be resumed resets the waits after one
-    /// second. Default 2 minutes.
+    /// How long a watch without data, or one followed by a relist, must have been open to reset the waits. A
+    /// watch that delivered data and can be resumed resets them after one second. Default 2 minutes.
     pub reset_after: Duration,
-    /// The shortest pause between two requests that follow each other, jittered as every wait: also after a
-    /// watch that ended as watches do, and whatever the other settings are. Default 100 ms, and at least 10
-    /// ms.
+    /// The shortest pause between two consecutive requests, with jitter: also after a watch that ended
+    /// normally, and whatever the other settings are. Default 100 ms, at least 10 ms.
     pub minimum: Duration,
 }
 
@@ -42,13 +41,12 @@ impl Default for BackoffConfig {
     }
 }
 
-/// The shortest minimum, whatever is configured: without one a failing server would be asked as fast as it
-/// answers.
+/// The smallest accepted minimum: without one, a failing server would get requests as fast as it answers.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The waits of one reflector.
 ///
-/// Upstream resets by the clock, even while everything fails; here only a healthy watch resets.
+/// Upstream resets them after a time, even while everything fails. Here only a healthy watch does.
 #[derive(Debug)]
 pub(super) struct Backoff {
     config: BackoffConfig,
@@ -75,12 +73,12 @@ impl Backoff {
         self.jittered(base)
     }
 
-    /// The pause between requests while nothing is wrong.
+    /// The pause between requests without a failure.
     pub(super) fn minimum(&mut self) -> Duration {
         self.jittered(self.config.minimum)
     }
 
-    /// A wait that does not depend on failures, with the same floor.
+    /// Raises a fixed wait to the minimum.
     pub(super) fn at_least_minimum(&self, wait: Duration) -> Duration {
         wait.max(self.config.minimum)
     }
@@ -92,7 +90,7 @@ impl Backoff {
         )
     }
 
-    /// A watch ended that showed this health.
+    /// Resets the waits if a watch was healthy enough.
     pub(super) fn saw(&mut self, health: Health) {
         let is_enough = match health {
             Health::Proven => true,
@@ -104,7 +102,7 @@ impl Backoff {
     }
 }
 
-/// A multiple of a time; a very long one where the configured factor is too large.
+/// Multiplies a duration; returns a very long one if the factor is too large.
 pub(super) fn scale(time: Duration, factor: f64) -> Duration {
     Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX / 4)
 }

@@ -1,4 +1,4 @@
-//! Reading the whole state by LIST, page by page.
+//! Reads the whole state by LIST, page by page.
 
 use futures::StreamExt;
 use tokio::time::Instant;
@@ -12,12 +12,11 @@ use crate::resource_version::ResourceVersion;
 use crate::source::{ListEvent, ListFrom, ListMetadata, ListRequest, SourceError};
 use crate::status::Coverage;
 
-/// How many objects arrive between two reports of progress.
+/// How many objects arrive between two progress reports.
 const REPORT_EVERY: usize = 100;
 
-/// How many pages in a row may bring no new object. Servers that filter after they have cut the pages send
-/// empty ones; one that goes on like this would be asked for ever. Such pages are paced by the minimum
-/// between requests.
+/// How many pages in a row may contain no new object. Servers that filter after paging send empty pages, but
+/// an endless series of them must end. Such pages are requested with the minimum pause in between.
 const PAGES_WITHOUT_PROGRESS: u32 = 100;
 
 impl<K: Object> Reflector<K> {
@@ -71,7 +70,7 @@ impl<K: Object> Reflector<K> {
         Ok(())
     }
 
-    /// Reads all pages. Nothing is visible to anyone until the last one is complete.
+    /// Reads all pages. Nothing is visible until the last one is complete.
     async fn read_pages(
         &mut self,
         from: &ListFrom,
@@ -92,8 +91,8 @@ impl<K: Object> Reflector<K> {
             let later_page = request.continue_token.is_some();
             let before = builder.named();
             let page = match self.read_page(request, &mut builder).await {
-                // The rest of the pages has expired. One list without pages, of the same state, cannot run
-                // into this.
+                // The continue token has expired. A list without pages cannot expire, so it is read again as
+                // one.
                 Err(error) if error.is_expired() && later_page && limit.is_some() => {
                     builder = self.queue.begin_replace();
                     version = None;
@@ -103,24 +102,24 @@ impl<K: Object> Reflector<K> {
                 page => page?,
             };
             builder.apply_pending().await;
-            // An object without a name may be any object, so it is no progress.
+            // An object without a name may be one that was seen, so it is no progress.
             without_progress = match builder.named() > before {
                 true => 0,
                 false => without_progress + 1,
             };
             let page_version = page
                 .resource_version
-                .ok_or_else(|| SourceError::Protocol("a list came without its resourceVersion".to_owned()))?;
+                .ok_or_else(|| SourceError::Protocol("a list has no resourceVersion".to_owned()))?;
             check_version(&page_version)?;
             version.get_or_insert(page_version);
             match page.continue_token {
                 Some(token) if last_token.as_ref() == Some(&token) => {
-                    let reason = "a list came with the same continue token twice: it would never end";
+                    let reason = "a list has the same continue token on two pages and would never end";
                     return Err(SourceError::Protocol(reason.to_owned()));
                 }
                 Some(_) if without_progress >= PAGES_WITHOUT_PROGRESS => {
                     return Err(SourceError::Protocol(format!(
-                        "{without_progress} pages of a list in a row brought no new object; giving up"
+                        "{without_progress} pages of a list in a row had no new object"
                     )));
                 }
                 Some(token) => {
@@ -133,7 +132,7 @@ impl<K: Object> Reflector<K> {
                     }
                     continue_token = Some(token);
                 }
-                None => return Ok((builder, version.expect("set two lines above"))),
+                None => return Ok((builder, version.expect("set above, for every page"))),
             }
         }
     }
@@ -162,10 +161,10 @@ impl<K: Object> Reflector<K> {
             }
         }
         self.progress(before, builder.seen(), metadata.as_ref());
-        metadata.ok_or_else(|| SourceError::Protocol("a list came without its metadata".to_owned()))
+        metadata.ok_or_else(|| SourceError::Protocol("a list has no metadata".to_owned()))
     }
 
-    /// Refuses a state of more objects than configured, so that a server cannot fill the memory.
+    /// Rejects a state with more objects than configured, so that a server cannot fill the memory.
     pub(super) fn check_size(&self, objects: usize) -> Result<(), SourceError> {
         match objects > self.config.max_objects {
             true => Err(SourceError::ListTooLarge {
@@ -177,7 +176,8 @@ impl<K: Object> Reflector<K> {
         }
     }
 
-    /// Reports how many objects have arrived, of how many: the server says what comes after this page.
+    /// Reports how many objects have arrived, and how many are expected: the server reports the rest after a
+    /// page.
     fn progress(&self, before: usize, so_far: usize, metadata: Option<&ListMetadata>) {
         let page = self
             .memory
@@ -190,10 +190,10 @@ impl<K: Object> Reflector<K> {
         self.reporter.listing(so_far as u64, expected);
     }
 
-    /// Whether a state of this version may replace what is known.
+    /// Decides whether a state of this version may replace the present one.
     ///
-    /// An older state comes from a stale replica, unless it is the server's newest: then its history was
-    /// rewound.
+    /// An older state comes from a replica that lags, unless the newest state was requested: then the
+    /// server's history was rewound.
     pub(super) fn judge(&self, version: &ResourceVersion, newest: bool) -> Result<Rewind, SourceError> {
         let Some(last) = self.memory.last().filter(|last| version.is_older_than(last)) else {
             return Ok(Rewind::No);
@@ -206,17 +206,17 @@ impl<K: Object> Reflector<K> {
             return Ok(Rewind::Yes);
         }
         Err(SourceError::Protocol(format!(
-            "the server answered with its state at {version}, older than {last} that was already seen"
+            "the server returned its state at version {version}, older than {last} which was already seen"
         )))
     }
 }
 
-/// Refuses a version that could not be part of a later request.
+/// Rejects a version that could not be part of a later request.
 pub(super) fn check_version(version: &ResourceVersion) -> Result<(), SourceError> {
     match version.is_acceptable() {
         true => Ok(()),
         false => Err(SourceError::Protocol(
-            "a resourceVersion is longer than 128 bytes or has characters that no version has".to_owned(),
+            "a resourceVersion is longer than 128 bytes or has invalid characters".to_owned(),
         )),
     }
 }

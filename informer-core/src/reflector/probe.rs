@@ -1,4 +1,4 @@
-//! Reading the server's version, where watches bring nothing that shows it.
+//! Reads the server's version when watches deliver nothing.
 
 use futures::StreamExt;
 

@@ -1,28 +1,27 @@
-//! The rhythm of a watch: when it was last heard, and when its silence becomes suspicious.
+//! Detects a silent watch by the interval of its bookmarks.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How often a kube-apiserver sends a bookmark, about. A shorter rhythm is treated as this one: two bookmarks
+/// About how often a kube-apiserver sends bookmarks. A shorter interval is treated as this one: two bookmarks
 /// may come close together, for example just before the end of a watch.
 const USUAL_PERIOD: Duration = Duration::from_secs(60);
 
-/// How many bookmarks in a row may be missing.
+/// How many bookmarks in a row may be missed.
 const MISSED: u32 = 3;
 
-/// The silence that is suspicious whatever the rhythm is.
+/// Silence of this length is suspicious in any watch.
 pub(super) const SUSPICIOUS: Duration = Duration::from_secs(180);
 
-/// What arrives in one watch, by the clock.
+/// When events and bookmarks arrived in one watch.
 ///
-/// A connection whose peer has vanished looks like a quiet one. Bookmarks tell them apart: after two of them
-/// the stream has a rhythm, the longest time between two, and a stream that is silent for three such periods
-/// is given up. Servers that send no bookmarks have no rhythm, and only the timeout of the watch ends their
-/// silence.
+/// A connection whose peer has vanished looks like a quiet one. Bookmarks distinguish them: after two
+/// bookmarks the longest interval between two of them is known, and a stream that is silent for three such
+/// intervals is abandoned. Without bookmarks only the timeout of the watch ends the silence.
 #[derive(Debug)]
 pub(super) struct Pulse {
-    heard: Instant,
+    last: Instant,
     bookmark: Option<Instant>,
     period: Option<Duration>,
 }
@@ -30,35 +29,35 @@ pub(super) struct Pulse {
 impl Pulse {
     pub(super) fn new(now: Instant) -> Self {
         Self {
-            heard: now,
+            last: now,
             bookmark: None,
             period: None,
         }
     }
 
-    /// Anything but a bookmark arrived and was taken.
+    /// An event other than a bookmark was processed.
     pub(super) fn event(&mut self, now: Instant) {
-        self.heard = now;
+        self.last = now;
     }
 
-    /// A bookmark arrived and was taken.
+    /// A bookmark was processed.
     pub(super) fn bookmark(&mut self, now: Instant) {
         if let Some(last) = self.bookmark {
             let gap = now.saturating_duration_since(last).max(USUAL_PERIOD);
             self.period = self.period.max(Some(gap));
         }
         self.bookmark = Some(now);
-        self.heard = now;
+        self.last = now;
     }
 
-    /// When silence becomes suspicious; `None` without a rhythm.
+    /// When silence becomes suspicious; `None` while the interval is unknown.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.heard.checked_add(self.period?.saturating_mul(MISSED))
+        self.last.checked_add(self.period?.saturating_mul(MISSED))
     }
 
-    /// How long nothing has arrived.
+    /// How long ago anything arrived.
     pub(super) fn silent_for(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.heard)
+        now.saturating_duration_since(self.last)
     }
 }
 
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bookmarks_make_a_rhythm() {
+    fn two_bookmarks_set_the_interval() {
         check(&[], &[100], None);
         check(&[60], &[100], None);
         check(&[60, 120], &[], Some(300));

@@ -20,7 +20,7 @@ pub(super) use outcome::{EndReason, FailureState, Health, ListFailure, Next, Pau
 pub(super) use phase::Phase;
 use streaming::Streaming;
 
-/// How many requests with a version the server may refuse in a row before the version is given up.
+/// How many requests with a version the server may refuse in a row before the version is dropped.
 const VERSION_REFUSALS: u32 = 3;
 
 /// The longest time a server gets to begin its answer, however late its last answers were.
@@ -50,13 +50,13 @@ pub(super) struct Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Continuity {
     Kept,
-    /// The server cannot serve that version, or it is in doubt: the next list requests the newest state, and an
-    /// older version in its answer means that the server was rewound.
+    /// The server cannot serve that version, or it is in doubt: the next list requests the newest state, and
+    /// an older version in its answer means that the server was rewound.
     Lost,
 }
 
-/// When lists are paged. A server that pages a list of any cached state has no watch cache, so that all of its
-/// lists can be paged.
+/// When lists are paged. A server that pages a list of any cached state has no watch cache, so that all of
+/// its lists can be paged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paging {
     WhereUseful,
@@ -152,15 +152,15 @@ impl Memory {
         if mutant::is("I11") {
             return;
         }
-        // A server may send an event again, for example after a failover. The next watch must not start earlier
-        // because of it. Versions that cannot be compared are taken as they come.
+        // A server may send an event again, for example after a failover. The next watch must not start
+        // earlier because of it. Versions that cannot be compared are taken as they come.
         if self.last().is_none_or(|last| !version.is_older_than(last)) {
             self.position.version = Some(version.clone());
         }
     }
 
-    /// A watch delivered an object whose name cannot be read. The watch goes on, and when it ends, a list finds
-    /// out which object it was.
+    /// A watch delivered an object whose name cannot be read. The watch goes on, and when it ends, a list
+    /// finds out which object it was.
     pub(super) fn missed_something(&mut self) {
         self.position.coverage = Coverage::Partial;
     }
@@ -177,8 +177,8 @@ impl Memory {
         self.read(version, coverage);
     }
 
-    /// Unlike [`observe`](Self::observe), this accepts an older version: the caller has checked that the server
-    /// was rewound.
+    /// Unlike [`observe`](Self::observe), this accepts an older version: the caller has checked that the
+    /// server was rewound.
     fn read(&mut self, version: ResourceVersion, coverage: Coverage) {
         self.position = Position {
             version: Some(version),
@@ -189,8 +189,8 @@ impl Memory {
         self.answered();
     }
 
-    /// Gives the next request more time if the last one was not answered in time. A large list on a busy server
-    /// may take minutes, and a retry with the same short deadline would never succeed.
+    /// Gives the next request more time if the last one was not answered in time. A large list on a busy
+    /// server may take minutes, and a retry with the same short deadline would never succeed.
     fn wait_longer_after(&mut self, error: &SourceError) {
         if let Some(after) = error.answer_deadline() {
             // The last `max` is for a source whose own deadline is longer than our limit.
@@ -225,7 +225,8 @@ impl Memory {
         }
     }
 
-    /// Reads the whole state after a long wait: an operator has to grant access or install the resource first.
+    /// Reads the whole state after a long wait: an operator has to grant access or install the resource
+    /// first.
     fn refused(&self, error: SourceError) -> Next {
         let failure_state = if error.is_forbidden() {
             FailureState::Forbidden

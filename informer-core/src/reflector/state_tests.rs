@@ -9,7 +9,7 @@ use super::*;
 use crate::source::ServerStatus;
 use crate::status::State;
 
-/// A memory that has seen this version, if any.
+/// Creates a memory that has listed this version, if any.
 fn memory(mode: InitialState, last: Option<&str>) -> Memory {
     let mut memory = Memory::new(mode, WatchListSupport::Unknown, Instant::now());
     if let Some(version) = last {
@@ -65,7 +65,7 @@ fn transport() -> SourceError {
     SourceError::Transport("reset".to_owned())
 }
 
-/// A phase on one line, as the tables have it.
+/// Formats a phase for the tables.
 fn show_phase(phase: &Phase) -> String {
     match phase {
         Phase::Probe { from } => format!("probe {from}"),
@@ -91,7 +91,7 @@ fn show_phase(phase: &Phase) -> String {
     }
 }
 
-/// A decision on one line: the next request, the wait before it, the state meanwhile.
+/// Formats a decision for the tables: the next request, the wait before it, the reported state.
 fn show(next: &Next) -> String {
     let pause = match &next.pause {
         Pause::None => "at once".to_owned(),

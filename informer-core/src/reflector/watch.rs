@@ -1,4 +1,4 @@
-//! Following a watch: every change into the queue, until the watch ends.
+//! Follows a watch: queues every change until the watch ends.
 
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
@@ -12,17 +12,18 @@ use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::source::{ObjectChange, WatchEvent, WatchFrom, WatchRequest, WatchStream};
 
-/// What one event means for the watch.
+/// Whether the watch continues after an event.
 enum Flow {
     Continue,
     End(EndReason),
 }
 
-/// Whether the events of a watch come in the order of their versions.
+/// Whether the events of a watch are ordered by version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     ByVersion,
-    /// Not yet: a watch from "0" opens with the state, as additions in no order (upstream's rule R16).
+    /// Not yet: a watch from "0" begins with the present state, as additions in no order (upstream's rule
+    /// R16).
     SyntheticAdditions,
 }
 
@@ -53,7 +54,7 @@ impl<K: Object> Reflector<K> {
         }
     }
 
-    /// Applies events until the stream ends, outlives its deadline, or misses its bookmarks.
+    /// Applies events until the stream ends, exceeds its deadline or misses its bookmarks.
     pub(super) async fn follow(
         &mut self,
         mut stream: WatchStream<K>,
@@ -82,7 +83,8 @@ impl<K: Object> Reflector<K> {
                     if let Flow::End(reason) = self.apply(event, order).await? {
                         break reason;
                     }
-                    // The time spent waiting for a full queue is not the server's silence.
+                    // Taken after `apply`: the time spent waiting for a full queue is not silence of the
+                    // server.
                     match is_bookmark {
                         true => pulse.bookmark(Instant::now()),
                         false => pulse.event(Instant::now()),
@@ -113,7 +115,8 @@ impl<K: Object> Reflector<K> {
         self.memory.after_watch(from, end)
     }
 
-    /// Queues one event, waiting while the queue is full, and only then counts its version as seen.
+    /// Queues one event, waiting while the queue is full, and then counts its version as seen. In this order:
+    /// a reflector that is dropped in between receives the event again.
     async fn apply(&mut self, event: WatchEvent<K>, order: Order) -> Result<Flow, Closed> {
         let version = match event {
             WatchEvent::Added(object) => self.queue.added(object).await?,

@@ -1,4 +1,4 @@
-//! Reading the whole state through a watch that sends it first, and going on with that watch.
+//! Reads the whole state through a watch that sends it first, and then follows that watch.
 
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
@@ -15,7 +15,7 @@ use crate::source::{
     BookmarkMark, ObjectChange, SourceError, WatchEvent, WatchFrom, WatchListFrom, WatchRequest, WatchStream,
 };
 
-/// How many objects arrive between two reports of progress.
+/// How many objects arrive between two progress reports.
 const REPORT_EVERY: usize = 100;
 
 impl<K: Object> Reflector<K> {
@@ -55,11 +55,11 @@ impl<K: Object> Reflector<K> {
         self.follow(stream, version, deadline).await
     }
 
-    /// Collects the state up to its end bookmark. Changes that arrive before it are part of the state.
+    /// Collects the state up to its end bookmark, including the changes that arrive before it.
     ///
-    /// The stream must make progress, and only objects that were not in it before are progress: on a busy
-    /// cluster updates never stop, and a server that forgets the bookmark would hold the informer for ever.
-    /// The deadline of the watch bounds the rest.
+    /// The stream must make progress, and only new objects count as progress: on a busy cluster updates never
+    /// stop, and without this a server that never sends the bookmark would block the informer. The deadline
+    /// of the watch limits the whole.
     async fn read_initial(
         &self,
         stream: &mut WatchStream<K>,
@@ -123,13 +123,13 @@ impl<K: Object> Reflector<K> {
                     self.reporter.listing(so_far as u64, None);
                 }
             } else if Instant::now() >= until {
-                // A stream that always has something to read never runs into the timer above.
+                // The timer above never fires on a stream that always has something to read.
                 return Err(without_end(begun));
             }
         }
     }
 
-    /// When an initial stream must have brought another object, at the latest.
+    /// The deadline for the next new object.
     fn next_progress(&self, deadline: Instant) -> Instant {
         Instant::now()
             .checked_add(self.config.bookmark_deadline)

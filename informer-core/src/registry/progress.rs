@@ -1,14 +1,14 @@
-//! The way to being in sync, step by step, for somebody who waits and wants to see why.
+//! Sync progress of each informer, for display while waiting.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 
-use super::wait::{self, Awaited, Hope, WaitingFor};
-use super::{Closing, Shared};
+use super::wait::{self, Awaited, Outlook, WaitingFor};
+use super::{Closing, RegistryInner};
 
-/// Reports how far a set of informers is from being in sync, each time that changes.
+/// A stream of reports on how far the informers of a registry are from being in sync.
 ///
 /// ```no_run
 /// # async fn example(registry: informer_core::registry::Registry) {
@@ -21,84 +21,86 @@ use super::{Closing, Shared};
 /// # }
 /// ```
 pub struct SyncProgress {
-    shared: Weak<Shared>,
-    /// Changes when an informer comes, is started, or all are stopped.
+    registry: Weak<RegistryInner>,
+    /// Changes when informers are started, or all are stopped.
     changed: watch::Receiver<u64>,
     awaited: Vec<Awaited>,
-    step: Step,
+    next: NextReport,
 }
 
 /// Which report comes next.
-enum Step {
+enum NextReport {
     First,
-    /// One that differs from this.
+    /// One whose text differs from this.
     After(String),
-    /// None: the last one was told.
+    /// None: the last one was returned.
     Over,
 }
 
 impl SyncProgress {
-    pub(super) fn new(shared: &Arc<Shared>) -> Self {
+    pub(super) fn new(registry: &Arc<RegistryInner>) -> Self {
         Self {
-            shared: Arc::downgrade(shared),
-            changed: shared.changed.subscribe(),
+            registry: Arc::downgrade(registry),
+            changed: registry.changed.subscribe(),
             awaited: Vec::new(),
-            step: Step::First,
+            next: NextReport::First,
         }
     }
 
-    /// The next report: the present state at first, then one after each change; several changes in a row may be told as one.
+    /// Waits for the next report: the present state first, then one after each change. Several changes in a
+    /// row may give one report.
     ///
-    /// `None` after a report in which every started informer is in sync or has stopped, or once all are shut down.
+    /// Returns `None` after a report in which every started informer is in sync or has stopped, and after a
+    /// shutdown.
     pub async fn next(&mut self) -> Option<SyncReport> {
         loop {
-            match self.step {
-                Step::Over => return None,
-                Step::First => self.refresh()?,
-                Step::After(_) => tokio::select! {
-                    () = wait::any_news(&mut self.awaited) => {}
+            match self.next {
+                NextReport::Over => return None,
+                NextReport::First => self.refresh()?,
+                NextReport::After(_) => tokio::select! {
+                    () = wait::any_change(&mut self.awaited) => {}
                     changed = self.changed.changed() => {
                         changed.ok()?;
                         self.refresh()?;
                     }
                 },
             }
-            let (report, outlook) = self.report();
+            let (report, kind) = self.report();
             let text = report.to_string();
-            if let Outlook::Final = outlook {
-                self.step = Step::Over;
+            if let ReportKind::Final = kind {
+                self.next = NextReport::Over;
                 return Some(report);
             }
-            match &self.step {
-                Step::After(last) if *last == text => {}
+            match &self.next {
+                NextReport::After(last) if *last == text => {}
                 _ => {
-                    self.step = Step::After(text);
+                    self.next = NextReport::After(text);
                     return Some(report);
                 }
             }
         }
     }
 
-    /// Looks again at which informers there are; `None` if there will be no more.
+    /// Reads again which informers are started; `None` after a shutdown.
     fn refresh(&mut self) -> Option<()> {
-        let shared = self.shared.upgrade()?;
+        let registry = self.registry.upgrade()?;
         self.changed.borrow_and_update();
-        if shared.contents.lock().closing == Closing::Closed {
+        if registry.contents.lock().closing == Closing::Closed {
             return None;
         }
-        self.awaited = wait::started(&shared);
+        self.awaited = wait::started(&registry);
         Some(())
     }
 
-    fn report(&self) -> (SyncReport, Outlook) {
-        let mut outlook = match self.awaited.is_empty() {
-            true => Outlook::Open,
-            false => Outlook::Final,
+    fn report(&self) -> (SyncReport, ReportKind) {
+        let mut kind = match self.awaited.is_empty() {
+            true => ReportKind::Interim,
+            false => ReportKind::Final,
         };
         let informers = self.awaited.iter().map(|awaited| {
             let missing = awaited.look();
-            if let Some((_, Hope::Open | Hope::Failing(_))) = missing {
-                outlook = Outlook::Open;
+            if let Some((_, Outlook::Possible | Outlook::Failing(_))) = missing {
+                kind = ReportKind::Interim;
             }
             InformerProgress {
                 resource: awaited.informer.resource().to_owned(),
@@ -107,13 +109,13 @@ impl SyncProgress {
             }
         });
         let informers = informers.collect();
-        (SyncReport { informers }, outlook)
+        (SyncReport { informers }, kind)
     }
 }
 
-/// Whether a report can still be followed by another.
-enum Outlook {
-    Open,
+/// Whether another report can follow.
+enum ReportKind {
+    Interim,
     Final,
 }
 
@@ -123,24 +125,24 @@ impl fmt::Debug for SyncProgress {
     }
 }
 
-/// How far each started informer is from being in sync.
+/// The sync progress of every started informer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SyncReport {
-    /// Every informer that was started, in the order they were asked for.
+    /// The started informers, in request order.
     pub informers: Vec<InformerProgress>,
 }
 
-/// How far one informer is.
+/// The sync progress of one informer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InformerProgress {
     /// The resource: `pods`, `deployments.apps`; with its type if it is a projection: `pods (PodOnNode)`.
     pub resource: String,
-    /// How many objects its cache holds. The first list is put there as a whole; while it is read,
+    /// How many objects its cache holds. The first list is committed as a whole; until then
     /// [`WaitingFor::Cache`] has the count.
     pub objects: usize,
-    /// What is missing; `None` if it is in sync.
+    /// What is missing; `None` if the informer is in sync.
     pub waiting_for: Option<WaitingFor>,
 }
 

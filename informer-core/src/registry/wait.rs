@@ -1,4 +1,4 @@
-//! Waiting for many informers to be in sync, and giving up with reasons.
+//! Waits until many informers are in sync, or returns why they are not.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,31 +7,29 @@ use futures::future::select_all;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{Closing, Entry, Life, Shared};
-use crate::informer::{
-    CacheHope, DynInformer, HandlerHope, PendingScopes, StartError, StatusWatch, SyncState,
-};
+use super::{Closing, Registered, RegistryInner, Stage};
+use crate::informer::{DynInformer, PendingScopes, StartError, StatusWatch, SyncOutlook, SyncState};
 use crate::scope::Scope;
 use crate::status::{Failure, PendingScope};
 
-/// How long a wait for sync may take.
+/// The limits of a wait for sync.
 ///
-/// A limit counts from the call, and from the first of the failures without a success in between. It ends the
-/// wait for an informer only after an attempt that was begun after the call has failed too, so a wait that is
-/// called again waits again. Other informers are still waited for: the wait ends when nothing else is left.
+/// A limit counts from the call, or from the first of a series of failures if that is later. It ends the wait
+/// for an informer only after an attempt that began after the call has failed too, so a repeated call waits
+/// again. The wait for the other informers continues: it returns when nothing else is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitLimits {
-    /// How long an informer may fail in a way that no waiting heals
-    /// ([`Recovery::NeedsAction`](crate::source::Recovery::NeedsAction)): no rights (403), no such resource
-    /// (404), bad credentials (401), a bad request (400, 422), a certificate that is not trusted, an object
-    /// over the size limit. Default 10 s.
+    /// How long an informer may fail with errors that retries cannot fix
+    /// ([`Recovery::NeedsAction`](crate::source::Recovery::NeedsAction)): no access (403), no such resource
+    /// (404), bad credentials (401), a bad request (400, 422), an untrusted certificate, an object over the
+    /// size limit. Default 10 s.
     pub refused: Duration,
     /// How long the server may be unreachable for an informer
     /// ([`Recovery::Unreachable`](crate::source::Recovery::Unreachable)): connections fail, answers are late
     /// or 5xx. Default 60 s.
     pub unreachable: Duration,
-    /// How long the wait may take in all. Default: no limit.
+    /// How long the whole wait may take. Default: no limit.
     pub total: Option<Duration>,
 }
 
@@ -46,7 +44,7 @@ impl Default for WaitLimits {
 }
 
 impl WaitLimits {
-    /// A limit for the whole wait only: failures do not end it earlier.
+    /// Limits the whole wait only: failures do not end it earlier.
     pub fn within(time: Duration) -> Self {
         Self {
             refused: Duration::MAX,
@@ -55,7 +53,7 @@ impl WaitLimits {
         }
     }
 
-    /// Sets how long an informer may fail in a way that no waiting heals.
+    /// Sets how long an informer may fail with errors that retries cannot fix.
     #[must_use]
     pub fn refused(mut self, time: Duration) -> Self {
         self.refused = time;
@@ -69,7 +67,7 @@ impl WaitLimits {
         self
     }
 
-    /// Sets how long the wait may take in all.
+    /// Sets how long the whole wait may take.
     #[must_use]
     pub fn total(mut self, time: Duration) -> Self {
         self.total = Some(time);
@@ -79,8 +77,7 @@ impl WaitLimits {
     /// When a wait that began at `call` gives up on a scope that fails like this; `None` for never.
     fn end(&self, failure: Failure, call: Instant) -> Option<Instant> {
         let end = |since: Option<Instant>, limit: Duration| since?.max(call).checked_add(limit);
-        // Failures that change their kind all the time count as well: they have lasted since the first of
-        // them.
+        // Failures that keep changing their kind count as well, from the first of them.
         let (refused, failing) = match failure.needs_action_since {
             Some(since) => (end(Some(since), self.refused), self.unreachable.max(self.refused)),
             None => (None, self.unreachable),
@@ -136,11 +133,11 @@ impl fmt::Display for Unsynced {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum WaitingFor {
-    /// To be started, which failed.
+    /// The start, which failed.
     Start(StartError),
-    /// The whole initial state in its cache; these scopes are missing.
+    /// The whole initial state in the cache; these scopes are missing.
     Cache(PendingScopes),
-    /// These handlers, which have not returned from the initial state.
+    /// These handlers, which have not processed the whole initial state.
     Handlers(Vec<String>),
 }
 
@@ -158,19 +155,19 @@ impl fmt::Display for WaitingFor {
     }
 }
 
-/// One informer that is waited for.
+/// An informer that is waited for.
 pub(super) struct Awaited {
     pub(super) informer: DynInformer,
-    /// Both remember which changes they reported, so a change between a look and a wait is not lost.
+    /// Both receivers remember what they reported, so a change between a look and a wait is not lost.
     state: StatusWatch,
     sync: watch::Receiver<u64>,
-    life: Life,
+    stage: Stage,
     /// How many lists each scope had begun before the wait.
     attempts: Vec<(Scope, u64)>,
 }
 
 impl Awaited {
-    fn new(entry: &Entry) -> Self {
+    fn new(entry: &Registered) -> Self {
         let informer = entry.informer.clone();
         let attempts = match informer.sync_state() {
             SyncState::Cache { scopes, .. } => scopes
@@ -183,38 +180,38 @@ impl Awaited {
             state: informer.status_changes(),
             sync: informer.sync_changes(),
             informer,
-            life: entry.life,
+            stage: entry.stage,
             attempts,
         }
     }
 
-    /// What is missing now, and whether it can still come; `None` if nothing is missing.
-    pub(super) fn look(&self) -> Option<(WaitingFor, Hope)> {
-        if let Life::Failed(error) = self.life {
-            return Some((WaitingFor::Start(error), Hope::Lost));
+    /// What is missing now, and whether it can still arrive; `None` if nothing is missing.
+    pub(super) fn look(&self) -> Option<(WaitingFor, Outlook)> {
+        if let Stage::Failed(error) = self.stage {
+            return Some((WaitingFor::Start(error), Outlook::Impossible));
         }
         Some(match self.informer.sync_state() {
             SyncState::Synced => return None,
-            SyncState::Handlers { names, hope } => {
-                let hope = match hope {
-                    HandlerHope::Open => Hope::Open,
-                    HandlerHope::Lost => Hope::Lost,
+            SyncState::Handlers { names, outlook } => {
+                let outlook = match outlook {
+                    SyncOutlook::Possible => Outlook::Possible,
+                    SyncOutlook::Impossible => Outlook::Impossible,
                 };
-                (WaitingFor::Handlers(names), hope)
+                (WaitingFor::Handlers(names), outlook)
             }
-            SyncState::Cache { hope, scopes } => {
-                let hope = match hope {
-                    _ if matches!(self.life, Life::Created) => Hope::Lost,
-                    CacheHope::Lost => Hope::Lost,
-                    CacheHope::Open => self.hope(&scopes),
+            SyncState::Cache { outlook, scopes } => {
+                let outlook = match outlook {
+                    _ if matches!(self.stage, Stage::Created) => Outlook::Impossible,
+                    SyncOutlook::Impossible => Outlook::Impossible,
+                    SyncOutlook::Possible => self.outlook(&scopes),
                 };
-                (WaitingFor::Cache(PendingScopes::new(scopes)), hope)
+                (WaitingFor::Cache(PendingScopes::new(scopes)), outlook)
             }
         })
     }
 
-    /// How the scopes fail, counting only attempts that were begun after the wait.
-    fn hope(&self, scopes: &[PendingScope]) -> Hope {
+    /// How the scopes fail, counting only attempts that began after the wait.
+    fn outlook(&self, scopes: &[PendingScope]) -> Outlook {
         let before = |scope: &Scope| {
             let known = self.attempts.iter().find(|(known, _)| known == scope);
             known.map_or(0, |(_, attempts)| *attempts)
@@ -224,12 +221,12 @@ impl Awaited {
             .filter_map(|pending| pending.failure_after(before(&pending.scope)))
             .collect();
         match failures.is_empty() {
-            true => Hope::Open,
-            false => Hope::Failing(failures),
+            true => Outlook::Possible,
+            false => Outlook::Failing(failures),
         }
     }
 
-    /// Waits until there may be news since the last wait.
+    /// Waits for a change since the last wait.
     async fn changed(&mut self) {
         tokio::select! {
             true = self.state.changed() => {}
@@ -239,82 +236,81 @@ impl Awaited {
     }
 }
 
-/// Whether an informer that is not in sync may come to it.
-pub(super) enum Hope {
-    /// It may.
-    Open,
-    /// These scopes fail; the informer cannot be in sync without any of them.
+/// Whether an informer can still become in sync.
+pub(super) enum Outlook {
+    Possible,
+    /// These scopes fail, and the informer needs all of its scopes.
     Failing(Vec<Failure>),
     /// It has stopped, or was never started.
-    Lost,
+    Impossible,
 }
 
-impl Hope {
+impl Outlook {
     /// When a wait that began at `call` gives up; `None` for never.
     fn end(&self, limits: &WaitLimits, call: Instant) -> Option<Instant> {
         match self {
-            Self::Open => None,
+            Self::Possible => None,
             Self::Failing(failures) => failures
                 .iter()
                 .filter_map(|failure| limits.end(*failure, call))
                 .min(),
-            Self::Lost => Some(call),
+            Self::Impossible => Some(call),
         }
     }
 }
 
-/// The informers that run, or should.
-pub(super) fn started(shared: &Shared) -> Vec<Awaited> {
-    let contents = shared.contents.lock();
+/// The informers that were started, or failed to start.
+pub(super) fn started(registry: &RegistryInner) -> Vec<Awaited> {
+    let contents = registry.contents.lock();
     contents
-        .asked_for()
+        .requested()
         .filter(|entry| entry.was_started())
         .map(Awaited::new)
         .collect()
 }
 
-/// The informers a wait is for: those that were started. Where nothing was, or all is over, it is every one that was asked for: a
-/// wait that succeeded there would be a lie.
-fn awaited(shared: &Shared) -> Vec<Awaited> {
-    let mut contents = shared.contents.lock();
+/// The informers a wait is for: those that were started. If none was started, or all were shut down, every
+/// requested informer: a wait must not succeed then.
+fn awaited(registry: &RegistryInner) -> Vec<Awaited> {
+    let mut contents = registry.contents.lock();
     let is_open = contents.closing == Closing::Open;
-    let only_started = is_open && contents.entries.iter().any(Entry::was_started);
+    let only_started = is_open && contents.entries.iter().any(Registered::was_started);
     let awaited = contents
-        .asked_for()
+        .requested()
         .filter(|entry| !only_started || entry.was_started())
         .map(Awaited::new)
         .collect();
     let unstarted = match only_started {
-        true => contents.report_unstarted(),
+        true => contents.take_unstarted(),
         false => Vec::new(),
     };
-    // Logged without the lock: a subscriber may want to read the status itself.
+    // Logged without the lock: a log subscriber may read the status.
     drop(contents);
     for resource in unstarted {
         tracing::warn!(
             resource,
-            "an informer that was created after `start` is not started and not waited for: call `start` again"
+            "an informer created after `start` is not started and not waited for; call `start` again"
         );
     }
     awaited
 }
 
-pub(super) async fn run(shared: &Shared, limits: WaitLimits) -> Result<(), SyncError> {
-    let mut pending = awaited(shared);
+pub(super) async fn run(registry: &RegistryInner, limits: WaitLimits) -> Result<(), SyncError> {
+    let mut pending = awaited(registry);
     let informers = pending.len();
     let call = Instant::now();
     let deadline = limits.total.and_then(|total| call.checked_add(total));
     loop {
         let now = Instant::now();
         let mut unsynced = Vec::new();
-        // The moment at which every one of them is given up; `None` while one may still come.
+        // When the wait gives up on the last of them; `None` while one can still become in sync.
         let mut give_up = Some(call);
         pending.retain(|awaited| {
-            let Some((waiting_for, hope)) = awaited.look() else {
+            let Some((waiting_for, outlook)) = awaited.look() else {
                 return false;
             };
             give_up = give_up
-                .zip(hope.end(&limits, call))
+                .zip(outlook.end(&limits, call))
                 .map(|(one, other)| one.max(other));
             unsynced.push(Unsynced {
                 resource: awaited.informer.resource().to_owned(),
@@ -330,14 +326,14 @@ pub(super) async fn run(shared: &Shared, limits: WaitLimits) -> Result<(), SyncE
             return Err(SyncError { unsynced, informers });
         }
         tokio::select! {
-            () = any_news(&mut pending) => {}
+            () = any_change(&mut pending) => {}
             () = until(end) => {}
         }
     }
 }
 
-/// Waits until one of these may have news since the last wait.
-pub(super) async fn any_news(awaited: &mut [Awaited]) {
+/// Waits for a change of one of these since the last wait.
+pub(super) async fn any_change(awaited: &mut [Awaited]) {
     if awaited.is_empty() {
         return std::future::pending().await;
     }

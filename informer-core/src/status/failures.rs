@@ -84,7 +84,8 @@ impl PendingScope {
         self.failures.attempts
     }
 
-    /// How this scope fails, if an attempt after the first `attempts` failed last and nothing has arrived since.
+    /// How this scope fails, if an attempt after the first `attempts` failed last and nothing has arrived
+    /// since.
     pub(crate) fn failure_after(&self, attempts: u64) -> Option<Failure> {
         let last = self.failures.last.filter(|last| last.attempt > attempts)?;
         let is_progressing = matches!(self.state, State::Listing { .. } | State::Live);
@@ -120,14 +121,15 @@ mod tests {
         SourceError::Status { status }
     }
 
-    /// Whether a scope counts as failing after attempts with these outcomes, and since when in which way.
+    /// Checks how a scope fails after attempts with these errors: whether an operator must act, and whether
+    /// the server is unreachable.
     fn check(state: State, failures: &[SourceError], after: u64, expected: Option<(bool, bool)>) {
-        let mut failing = Failing::default();
+        let mut tracker = FailureTracker::default();
         for error in failures {
-            failing.attempted();
-            failing.failed(error, Instant::now());
+            tracker.attempted();
+            tracker.failed(error, Instant::now());
         }
-        let pending = Pending::new(Scope::All, state, failing);
+        let pending = PendingScope::new(Scope::All, state, tracker);
         let found = pending.failure_after(after).map(|failure| {
             (
                 failure.needs_action_since.is_some(),
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_fails_while_its_last_attempt_failed_for_good_and_nothing_arrives() {
+    fn a_scope_fails_while_its_last_attempt_failed_and_nothing_arrives() {
         let forbidden = || status(403);
         let refused = || SourceError::Connect("connection refused".to_owned());
         check(State::NotStarted, &[], 0, None);
@@ -149,7 +151,7 @@ mod tests {
             0,
             Some((false, true)),
         );
-        // The attempt was begun before the wait.
+        // The attempt began before the wait.
         check(State::NotStarted, &[forbidden()], 1, None);
         check(
             State::NotStarted,
@@ -157,27 +159,27 @@ mod tests {
             1,
             Some((true, true)),
         );
-        // Objects arrive, or the last failure passes by itself.
+        // Objects arrive, or the last failure is transient.
         check(State::Live, &[forbidden()], 0, None);
         check(State::NotStarted, &[forbidden(), status(429)], 0, None);
     }
 
     #[test]
-    fn objects_show_that_the_server_is_reachable_and_a_whole_list_that_all_is_well() {
-        let mut failing = Failing::default();
-        failing.attempted();
-        failing.failed(
+    fn objects_prove_a_reachable_server_and_a_whole_list_resets_the_failures() {
+        let mut tracker = FailureTracker::default();
+        tracker.attempted();
+        tracker.failed(
             &SourceError::Connect("connection refused".to_owned()),
             Instant::now(),
         );
-        failing.progressed();
-        assert_eq!(failing.unreachable_since, None);
-        failing.failed(&status(403), Instant::now());
-        failing.succeeded();
+        tracker.progressed();
+        assert_eq!(tracker.unreachable_since, None);
+        tracker.failed(&status(403), Instant::now());
+        tracker.succeeded();
         assert_eq!(
-            (failing.needs_action_since, failing.unreachable_since),
+            (tracker.needs_action_since, tracker.unreachable_since),
             (None, None)
         );
-        assert!(failing.last.is_none() && failing.attempts == 1);
+        assert!(tracker.last.is_none() && tracker.attempts == 1);
     }
 }

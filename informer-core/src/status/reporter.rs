@@ -128,7 +128,7 @@ impl Reporter {
         if let Some(reason) = news {
             tracing::info!(
                 resource = %self.board.resource, scope = %self.scope, %reason,
-                "the server does not stream its initial state; lists are used for the next 30 minutes"
+                "the server does not support watch-lists; lists are used for the next 30 minutes"
             );
         }
     }
@@ -178,8 +178,10 @@ impl Reporter {
         }
     }
 
-    fn admit(&self, ask: impl FnOnce(&mut Limits) -> Option<u64>) -> Option<u64> {
-        ask(&mut self.board.limits.lock())
+    /// Asks a log limit. Returns how many lines it suppressed since the last one, or `None` to suppress this
+    /// one.
+    fn admit(&self, check: impl FnOnce(&mut Limits) -> Option<u64>) -> Option<u64> {
+        check(&mut self.board.limits.lock())
     }
 
     /// Reports an object that could not be decoded.

@@ -86,7 +86,8 @@ pub enum WatchListVerdict {
     Unknown,
     /// It does: a watch-list completed.
     Works,
-    /// It does not, for this reason. Lists are used instead, and a watch-list is tried again after 30 minutes.
+    /// It does not, for this reason. Lists are used instead, and a watch-list is tried again after 30
+    /// minutes.
     Refused(String),
     /// The informer is configured to use lists.
     Off,

@@ -24,8 +24,8 @@ pub enum State {
     /// A watch was silent past its timeout or missed its bookmarks, and was not closed: the connection or the
     /// server is dead.
     ///
-    /// The watch was replaced. Opening a stream proves nothing, so this state lasts until an event, a bookmark
-    /// or a list arrives, or until the server closes a watch normally. It counts as an error.
+    /// The watch was replaced. Opening a stream proves nothing, so this state lasts until an event, a
+    /// bookmark or a list arrives, or until the server closes a watch normally. It counts as an error.
     Stalled,
     /// A request or stream failed and will be retried.
     BackingOff {

@@ -38,13 +38,13 @@ pub(crate) fn rows() -> Vec<Row> {
         .requests(PACED)
         .synced(false)
         .objects(0)
-        .error("brought no new object"),
+        .error("had no new object"),
         lists("a continue token that is always new, without items", |call| {
             page(&format!("token-{}", call.nth), &[])
         })
         .synced(false)
         .objects(0)
-        .error("brought no new object")
+        .error("had no new object")
         .minutes(20)
         .requests(PACED),
         lists(
@@ -53,7 +53,7 @@ pub(crate) fn rows() -> Vec<Row> {
         )
         .synced(false)
         .objects(0)
-        .error("brought no new object")
+        .error("had no new object")
         .minutes(20)
         .requests(PACED),
         lists(
@@ -64,7 +64,7 @@ pub(crate) fn rows() -> Vec<Row> {
         .warnings(300)
         .synced(false)
         .objects(0)
-        .error("brought no new object")
+        .error("had no new object")
         .minutes(20)
         .requests(PACED),
         lists(
@@ -74,7 +74,7 @@ pub(crate) fn rows() -> Vec<Row> {
         .transformed()
         .synced(false)
         .objects(0)
-        .error("brought no new object")
+        .error("had no new object")
         .minutes(20)
         .requests(PACED),
         lists("every second page is empty", |call| match call.nth % 2 {

@@ -153,7 +153,7 @@ async fn a_source_that_knows_no_identities_is_audited_by_its_lists() {
     rig.server.list().await.page("7", &["a@7"]);
     assert_eq!(
         outcome(rig.scope().await),
-        "skipped: version 5 was asked for and 7 answered"
+        "skipped: version 5 was requested and 7 returned"
     );
     assert!(watch.is_read(), "nothing of this is a reason to read again");
 

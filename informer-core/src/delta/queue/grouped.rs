@@ -71,7 +71,8 @@ impl<K> Grouped<K> {
             return;
         };
         let changes = &mut self.deltas[place].changes;
-        // Two deletions in a row become one, and the one that carries the object is kept: handlers receive it.
+        // Two deletions in a row become one, and the one that carries the object is kept: handlers receive
+        // it.
         match (changes.last_mut(), &change.delta) {
             (
                 Some(

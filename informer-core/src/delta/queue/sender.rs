@@ -20,8 +20,8 @@ use crate::sync::{Mutex, simulation};
 /// The sending end of the queue for one scope, held by its reflector.
 ///
 /// Cancel safe: a call that is dropped while it waits for room queues nothing. Objects without a name or of
-/// another scope are not queued: no server that honours the request sends them, and no list of this scope could
-/// delete them.
+/// another scope are not queued: no server that honours the request sends them, and no list of this scope
+/// could delete them.
 pub struct DeltaSender<K> {
     pub(super) queue: Arc<Mutex<Queue<K>>>,
     pub(super) intake: Intake,

@@ -43,7 +43,7 @@ impl Memory {
                     report: None,
                 }
             }
-            // Says nothing about watch-lists or versions, so nothing is concluded from it.
+            // The request was not processed, so this proves nothing about watch-lists or versions.
             ListFailure::Failed(error) if error.is_connection_refused() || error.is_too_many_requests() => {
                 self.again(error)
             }
@@ -61,7 +61,8 @@ impl Memory {
             }
             ListFailure::Failed(error) => {
                 self.wait_longer_after(&error);
-                // The stream itself may be the cause, so the next attempt is a LIST. Later ones try a stream again.
+                // The stream itself may be the cause, so the next attempt is a LIST. Later ones try a stream
+                // again.
                 if by_watch_list {
                     self.list_after(error)
                 } else {

@@ -78,7 +78,7 @@ impl Memory {
             EndReason::WentBack => {
                 self.continuity = Continuity::Lost;
                 self.again(SourceError::Protocol(
-                    "a bookmark was older than what was already seen".to_owned(),
+                    "a bookmark is older than a version that was already seen".to_owned(),
                 ))
             }
             EndReason::Failed(error) if error.is_forbidden() || error.is_not_found() => self.refused(error),
@@ -98,7 +98,8 @@ impl Memory {
                     ..self.again(error)
                 }
             }
-            // Proxies cut connections after some time. The watch delivered data, so this is as good as a close.
+            // Proxies cut connections after some time. The watch delivered data, so this is as good as a
+            // close.
             EndReason::Failed(error) if healthy && error.is_disconnect() => self.resume(resume),
             EndReason::Failed(error) if self.gives_up_version(&error) => self.again(error),
             EndReason::Failed(error) => {
@@ -158,8 +159,8 @@ impl Memory {
 
     /// Resumes after a wait; reads the whole state after too many failures in a row.
     ///
-    /// Upstream lists again after most failures. A list costs a server far more than a watch, and a watch that
-    /// opens loses nothing, because the server answers 410 if it no longer has the version.
+    /// Upstream lists again after most failures. A list costs a server far more than a watch, and a watch
+    /// that opens loses nothing, because the server answers 410 if it no longer has the version.
     fn watch_failed(&mut self, resume: Phase, error: SourceError, failure_state: FailureState) -> Next {
         self.watch_failures += 1;
         let mut again = self.again(error);

@@ -1,4 +1,4 @@
-//! How a request ended, and what follows: the words in which the reflector and its decisions talk.
+//! How a request ended, and what follows: the input and output of the reflector's decisions.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use super::Phase;
 use crate::source::SourceError;
 use crate::status::State;
 
-/// A watch shorter than this is a failure, even if it was closed in good order and brought events: without
-/// this a server that closes every watch after its first event would be asked as fast as it answers.
+/// A watch shorter than this is a failure, even if it was closed normally and delivered events. Otherwise a
+/// server that closes every watch after its first event would get requests as fast as it answers.
 pub(super) const VERY_SHORT: Duration = Duration::from_secs(1);
 
-/// The next request, the wait before it, and what to report meanwhile.
+/// The next request, the wait before it, and what is reported meanwhile.
 #[derive(Debug)]
 pub(in super::super) struct Next {
     pub(in super::super) phase: Phase,
@@ -23,17 +23,17 @@ pub(in super::super) struct Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Pause {
     None,
-    /// The shortest pause between requests: nothing is wrong.
+    /// The shortest pause between requests, without a failure.
     Minimum,
-    /// One step of the backoff, and at least what the server asked for.
+    /// One step of the backoff, and at least what the server requested.
     Backoff {
         at_least: Option<Duration>,
     },
-    /// The slow pace of a refused request.
+    /// The long wait after a 403 or 404.
     Refused,
 }
 
-/// The state a failure is shown as.
+/// The [`State`] that a failure leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum FailureState {
     BackingOff,
@@ -58,34 +58,35 @@ impl FailureState {
 #[derive(Debug)]
 pub(in super::super) struct WatchEnd {
     pub(in super::super) reason: EndReason,
-    /// How long it was open; zero if it never was.
+    /// How long it was open; zero if it was never opened.
     pub(in super::super) lived: Duration,
-    /// How many events it brought, bookmarks included.
+    /// How many events it delivered, including bookmarks.
     pub(in super::super) events: u64,
 }
 
+/// Why a watch ended.
 #[derive(Debug)]
 pub(in super::super) enum EndReason {
-    /// The server closed it in good order.
+    /// The server closed it normally.
     Closed,
-    /// It could not be opened, or broke, or the server sent an error.
+    /// It could not be opened, it broke, or the server sent an error.
     Failed(SourceError),
-    /// It outlived its timeout, or missed its bookmarks; nothing had arrived for this long.
+    /// It exceeded its timeout or missed its bookmarks; nothing had arrived for this long.
     Overdue { silent_for: Duration },
-    /// Something was deleted and its key cannot be read: only the whole state shows what it was.
+    /// An object was deleted whose key cannot be read. Only a list shows which one.
     UnreadableDelete,
-    /// A bookmark was older than what was already seen: the server's history was rewound under the watch.
+    /// A bookmark was older than the last version: the server's history was rewound during the watch.
     WentBack,
-    /// An audit found the cache wrong and requested a new list.
+    /// An audit found a difference and requested a relist.
     Doubted,
 }
 
-/// What a watch says about the health of server and connection.
+/// What a watch proves about server and connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Health {
-    /// It brought data, and another watch can follow it: the waits start from the beginning.
+    /// It delivered data, and another watch can resume it: the backoff is reset.
     Proven,
-    /// It was well for this long, which may or may not be enough.
+    /// It was healthy for this long, which may or may not be enough.
     For(Duration),
 }
 
@@ -104,28 +105,28 @@ impl WatchEnd {
             EndReason::Overdue { silent_for } if self.events > 0 && *silent_for < SUSPICIOUS => {
                 Health::Proven
             }
-            // Silence is no sign of health.
+            // Silence proves nothing.
             EndReason::Overdue { .. } if self.events == 0 => Health::For(Duration::ZERO),
             EndReason::Overdue { silent_for } => Health::For(self.lived.saturating_sub(*silent_for)),
             EndReason::Closed if self.made_progress() => Health::Proven,
             EndReason::Failed(error) if self.made_progress() && is_resumed(error) => Health::Proven,
-            // What ends in a list is dear, so that data before it is not enough.
+            // Followed by a list, which is expensive: data alone must not reset the backoff.
             _ => Health::For(self.lived),
         }
     }
 
-    /// Whether the watch ended as watches do, so that the server is known to be there.
+    /// Whether the watch ended normally, which proves that the server is alive.
     pub(in super::super) fn is_orderly(&self) -> bool {
         matches!(self.reason, EndReason::Closed) && self.lived >= VERY_SHORT
     }
 
-    /// Whether the watch brought anything and was not over at once.
+    /// Whether the watch delivered anything and did not end at once.
     pub(super) fn made_progress(&self) -> bool {
         self.events > 0 && self.lived >= VERY_SHORT
     }
 }
 
-/// Whether a watch that failed like this is followed by another one from where it was.
+/// Whether a watch that failed with this error is resumed by another watch.
 fn is_resumed(error: &SourceError) -> bool {
     !(error.is_expired()
         || error.is_too_large_version()
@@ -134,23 +135,23 @@ fn is_resumed(error: &SourceError) -> bool {
         || is_storage_read_error(error))
 }
 
-/// Whether the server could not read an object in its own storage. In a watch this is how the forced deletion
-/// of a corrupt object is reported, without its name: only the whole state shows which one was deleted.
+/// Whether the server could not read an object in its storage. A watch reports the forced deletion of a
+/// corrupt object like this, without its name, so only a list shows which one was deleted.
 pub(super) fn is_storage_read_error(error: &SourceError) -> bool {
     error
         .status()
         .is_some_and(|status| status.reason == "StorageReadError")
 }
 
-/// How a list ended that brought no state.
+/// Why a list returned no state.
 #[derive(Debug)]
 pub(in super::super) enum ListFailure {
     /// The request or the stream failed.
     Failed(SourceError),
-    /// The stream was closed in good order before the state was complete.
+    /// The stream was closed normally before the state was complete.
     Unfinished,
     /// A watch-list made no progress towards its end bookmark for too long.
     Silent(SourceError),
-    /// The server answered with a state older than one already seen.
+    /// The server returned a state older than one already seen.
     Older(SourceError),
 }

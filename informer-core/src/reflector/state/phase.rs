@@ -6,13 +6,13 @@ use crate::source::{ListFrom, WatchListFrom};
 /// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Phase {
-    /// Read the whole state through a watch, and go on with it.
+    /// Reads the whole state through a watch, and then follows it.
     WatchList { from: WatchListFrom },
-    /// Read the whole state by LIST.
+    /// Reads the whole state by LIST.
     List { from: ListFrom },
-    /// Watch for changes after a version.
+    /// Watches for changes after a version.
     Watch { from: ResourceVersion },
-    /// Read the server's version, and watch on if it is not older than the one that is watched.
+    /// Reads the server's version, to check that it has reached the watched version.
     Probe { from: ResourceVersion },
 }
 
@@ -31,7 +31,7 @@ impl Phase {
         }
     }
 
-    /// What is requested, and from where.
+    /// A short name for the simulation's coverage.
     pub(in super::super) const fn name(&self) -> &'static str {
         match self {
             Self::WatchList {
@@ -50,7 +50,7 @@ impl Phase {
         }
     }
 
-    /// Whether the newest state is requested, whatever its version.
+    /// Whether the newest state is requested, of any version.
     pub(super) const fn is_of_newest(&self) -> bool {
         matches!(
             self,

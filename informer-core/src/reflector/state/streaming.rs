@@ -1,5 +1,4 @@
-//! Whether the whole state is read through a stream: what the server showed so far, and how long that is
-//! believed.
+//! Decides whether the next whole state is read by watch-list, from how the server answered earlier ones.
 
 use std::time::Duration;
 
@@ -9,14 +8,14 @@ use super::super::InitialState;
 use crate::source::WatchListSupport;
 use crate::status::WatchListVerdict;
 
-/// How many streams in a row may be closed in good order without their end bookmark before lists are used.
+/// How many streams in a row may be closed normally without their end bookmark before lists are used.
 const UNFINISHED: u32 = 2;
 
-/// How long a refusal is believed. Servers are upgraded and features switched on: the next time the whole
-/// state is read after this, a stream is tried again, which costs one refused request if nothing has changed.
-const BELIEVED: Duration = Duration::from_secs(30 * 60);
+/// How long a refusal is remembered. Servers are upgraded and features enabled: when the whole state is read
+/// later than this, a stream is tried again, which costs one refused request if nothing has changed.
+const REMEMBERED: Duration = Duration::from_secs(30 * 60);
 
-/// What is known about streams of the initial state.
+/// What is known about watch-lists of this server.
 #[derive(Debug)]
 pub(super) struct Streaming {
     knowledge: Knowledge,
@@ -29,10 +28,10 @@ enum Knowledge {
     Off,
     /// The source cannot stream.
     Unsupported,
-    /// Nothing yet.
+    /// Not tried yet.
     Unknown,
-    /// A stream was refused in words that may mean something else in the request: the list that follows
-    /// decides.
+    /// A stream was refused with an error that may refer to another part of the request. The list that
+    /// follows decides.
     Doubted { reason: String },
     /// The server has completed a stream.
     Works,
@@ -45,9 +44,9 @@ enum Knowledge {
 pub(super) enum Fallback {
     /// Another stream.
     Stream,
-    /// A list this once; streams have worked before.
+    /// One list; streams have worked before.
     ListOnce,
-    /// Lists, until the verdict expires.
+    /// Lists, until the refusal expires.
     Lists,
 }
 
@@ -64,7 +63,7 @@ impl Streaming {
         }
     }
 
-    /// The same in the words of `status()`.
+    /// The value shown by `status()`.
     pub(super) fn verdict(&self) -> WatchListVerdict {
         match &self.knowledge {
             Knowledge::Off => WatchListVerdict::Off,
@@ -75,23 +74,22 @@ impl Streaming {
         }
     }
 
-    /// Whether the next read of the whole state is a stream.
+    /// Whether the next whole state is read by a stream.
     pub(super) fn is_worth_trying(&self, now: Instant) -> bool {
         match &self.knowledge {
             Knowledge::Off | Knowledge::Unsupported | Knowledge::Doubted { .. } => false,
             Knowledge::Unknown | Knowledge::Works => true,
-            Knowledge::Refused { at, .. } => now.saturating_duration_since(*at) >= BELIEVED,
+            Knowledge::Refused { at, .. } => now.saturating_duration_since(*at) >= REMEMBERED,
         }
     }
 
-    /// A stream brought its end bookmark.
+    /// A stream delivered its end bookmark.
     pub(super) fn completed(&mut self) {
         self.knowledge = Knowledge::Works;
         self.unfinished = 0;
     }
 
-    /// A stream was closed in good order before its end bookmark. An API server that shuts down does that
-    /// too.
+    /// A stream was closed normally before its end bookmark. An API server that shuts down does that too.
     pub(super) fn unfinished(&mut self, reason: &str, now: Instant) -> Fallback {
         self.unfinished += 1;
         if self.unfinished < UNFINISHED {
@@ -101,7 +99,7 @@ impl Streaming {
         self.not_completed(reason, now)
     }
 
-    /// A stream did not get to its end bookmark in time.
+    /// A stream did not deliver its end bookmark in time.
     pub(super) fn not_completed(&mut self, reason: &str, now: Instant) -> Fallback {
         if matches!(self.knowledge, Knowledge::Works) {
             return Fallback::ListOnce;
@@ -118,14 +116,14 @@ impl Streaming {
         };
     }
 
-    /// The server refused the request of a stream, and it is unclear what in it.
+    /// The server refused the request of a stream, and it is unclear which part of it.
     pub(super) fn doubt(&mut self, reason: &str) {
         self.knowledge = Knowledge::Doubted {
             reason: reason.to_owned(),
         };
     }
 
-    /// A list brought the state: what was refused before was the stream.
+    /// A list succeeded: the refused part was the stream.
     pub(super) fn list_worked(&mut self, now: Instant) {
         if let Knowledge::Doubted { reason } = &self.knowledge {
             let reason = reason.clone();
@@ -133,7 +131,7 @@ impl Streaming {
         }
     }
 
-    /// A list failed as well: what was refused before was not the stream.
+    /// A list failed as well: the refused part was not the stream.
     pub(super) fn list_failed(&mut self) {
         if matches!(self.knowledge, Knowledge::Doubted { .. }) {
             self.knowledge = Knowledge::Unknown;
@@ -150,19 +148,19 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_believed_for_half_an_hour() {
+    fn a_refusal_is_remembered_for_half_an_hour() {
         let now = Instant::now();
         let mut streaming = unknown();
         streaming.refused("no", now);
         assert!(!streaming.is_worth_trying(now));
-        assert!(!streaming.is_worth_trying(now + BELIEVED - Duration::from_secs(1)));
-        assert!(streaming.is_worth_trying(now + BELIEVED));
+        assert!(!streaming.is_worth_trying(now + REMEMBERED - Duration::from_secs(1)));
+        assert!(streaming.is_worth_trying(now + REMEMBERED));
         assert_eq!(streaming.verdict(), WatchListVerdict::Refused("no".to_owned()));
     }
 
     #[test]
-    fn what_is_configured_or_unsupported_never_expires() {
-        let later = Instant::now() + 2 * BELIEVED;
+    fn a_configured_or_unsupported_mode_never_expires() {
+        let later = Instant::now() + 2 * REMEMBERED;
         for streaming in [
             Streaming::new(InitialState::List, WatchListSupport::Unknown),
             Streaming::new(InitialState::WatchList, WatchListSupport::Unsupported),
@@ -183,7 +181,7 @@ mod tests {
         streaming.doubt("400");
         streaming.list_worked(now);
         assert_eq!(streaming.verdict(), WatchListVerdict::Refused("400".to_owned()));
-        // Without a doubt, lists say nothing about streams.
+        // Without an unclear refusal, lists prove nothing about streams.
         let mut streaming = unknown();
         streaming.list_worked(now);
         assert_eq!(streaming.verdict(), WatchListVerdict::Unknown);

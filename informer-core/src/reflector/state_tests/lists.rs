@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Fails one list, asked for as the memory would ask, and shows what comes next.
+/// Fails the list that the memory would request, and checks what follows.
 fn check_list_failure(mode: InitialState, last: Option<&str>, failure: ListFailure, expected: &str) {
     let mut memory = memory(mode, last);
     let phase = memory.start();
@@ -143,7 +143,7 @@ fn a_silent_watch_list_that_has_worked_before_is_no_verdict() {
     let expected = Phase::List {
         from: ListFrom::NotOlderThan("5".into()),
     };
-    assert_eq!(next.phase, expected, "this once by LIST");
+    assert_eq!(next.phase, expected, "one LIST");
     assert!(matches!(next.pause, Pause::Backoff { .. }));
     assert_eq!(memory.verdict(), WatchListVerdict::Works);
 }
@@ -178,7 +178,7 @@ fn each_late_answer_is_given_twice_the_time_up_to_ten_minutes() {
     assert_eq!(memory.answer_within(), Some(seconds(60)));
     memory.answered();
     assert_eq!(memory.answer_within(), None);
-    // Other silences have their own limits.
+    // Other deadlines do not change the limit.
     let idle = SourceError::Deadline {
         what: "the next part of a list",
         after: seconds(60),
@@ -203,14 +203,14 @@ fn only_a_list_that_works_turns_an_unclear_refusal_into_a_verdict() {
         assert_eq!(
             show(&again),
             "watch-list newest, after a step, BackingOff",
-            "{code}: it was not the stream"
+            "{code}: the list failed too"
         );
         let next = memory.after_list_failure(&again.phase, ListFailure::Failed(answer(code)));
         assert_eq!(show_phase(&next.phase), "list any", "{code}");
         memory.listed("5".into(), Coverage::Complete);
         assert!(
             matches!(memory.verdict(), WatchListVerdict::Refused(_)),
-            "{code}: it was the stream"
+            "{code}: the list succeeded"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Ends one watch after version 5, with version 8 seen meanwhile, and shows what comes next.
+/// Ends a watch from version 5 that has delivered version 8, and checks what follows.
 fn check_watch_end(end: WatchEnd, expected: &str) {
     let mut memory = memory(InitialState::List, Some("5"));
     memory.observe(&"8".into());
@@ -78,7 +78,7 @@ fn a_watch_without_anything_seen_resumes_where_it_began() {
     assert_eq!(show_phase(&next.phase), "watch after 5");
 }
 
-/// Plays watches that are closed after these seconds with these numbers of events, and shows the last request.
+/// Closes watches after these seconds and numbers of events, and formats the request that follows the last.
 fn after_quiet(watches: &[(u64, u64)]) -> String {
     let mut memory = memory(InitialState::List, Some("5"));
     let mut last = String::new();
@@ -129,7 +129,7 @@ fn a_probe_that_fails_waits_as_long_as_the_server_says() {
     assert!(next.report.is_some());
 }
 
-/// Fails watches with these numbers of events and of seconds, and shows which of them led to a list.
+/// Ends watches with these numbers of events and seconds, and returns which of them led to a list.
 fn relists(mode: InitialState, ends: &[(u64, u64)], reason: impl Fn() -> EndReason) -> Vec<usize> {
     let mut memory = memory(mode, Some("5"));
     let mut relists = Vec::new();
@@ -169,7 +169,7 @@ fn every_fifth_failure_in_a_row_reads_everything_again() {
         silent_for: Duration::from_secs(400),
     };
     assert_eq!(relists(InitialState::List, &[(0, 400); 11], overdue), [4, 9]);
-    // A server that nobody can reach, or that asks for fewer requests, is not helped by a list.
+    // A server that is unreachable or overloaded is not helped by a list.
     assert!(relists(InitialState::List, &[(0, 0); 20], || EndReason::Failed(connect())).is_empty());
     assert!(
         relists(InitialState::List, &[(0, 0); 20], || EndReason::Failed(

@@ -1,4 +1,4 @@
-//! How an informer is doing, as one value.
+//! The status of an informer, as one value.
 
 use tokio::sync::watch;
 
@@ -9,25 +9,25 @@ use crate::processor::{EarlyStop, HandlerStatus};
 use crate::status::{ScopeStatus, State};
 use crate::store::{Freshness, IndexStatus, Versions};
 
-/// How an informer is doing.
+/// The status of an informer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InformerStatus {
     /// The resource: `pods`, `deployments.apps`; with its type if it is a projection: `pods (PodOnNode)`.
     pub resource: String,
-    /// What it is doing; of several scopes, the one that is worst off.
+    /// What the informer is doing; of several scopes, the least healthy one.
     pub state: State,
-    /// Whether the whole initial state has been in the cache.
+    /// Whether the initial state of every scope was committed to the cache.
     pub synced: bool,
-    /// Whether readers get current answers, early ones, or the last there will be.
+    /// Whether reads return current data, data from before the first list, or the final state.
     pub freshness: Freshness,
     /// How many objects the cache holds.
     pub objects: usize,
     /// The version of the cache in each scope.
     pub versions: Versions,
-    /// Objects whose newest state could not be used, so that the cache has an older one or none, and why.
+    /// Objects whose newest state could not be used, with the reason. The cache has an older state or none.
     pub stale: Vec<(ObjectKey, String)>,
-    /// How many objects a transform failed for, panicked at or took the name from.
+    /// The number of objects whose transform failed, panicked or changed the name.
     pub transform_failures: u64,
     /// Each scope: one, or one per namespace.
     pub scopes: Vec<ScopeStatus>,
@@ -38,7 +38,7 @@ pub struct InformerStatus {
 }
 
 impl<K: Object> SharedInformer<K> {
-    /// How the informer is doing now.
+    /// Returns the present status.
     pub fn status(&self) -> InformerStatus {
         let snapshot = self.shared.indexer.peek();
         InformerStatus {
@@ -60,7 +60,7 @@ impl<K: Object> SharedInformer<K> {
         }
     }
 
-    /// Waits for changes of the informer's state.
+    /// Returns a watch that waits for changes of the status.
     pub fn status_changes(&self) -> StatusWatch {
         StatusWatch {
             changes: self.shared.board.subscribe(),
@@ -69,7 +69,7 @@ impl<K: Object> SharedInformer<K> {
     }
 }
 
-/// Notifies of changes of an informer's state; several changes in a row may be reported as one.
+/// Waits for changes of an informer's status. Several changes in a row may be reported as one.
 #[derive(Clone, Debug)]
 pub struct StatusWatch {
     changes: watch::Receiver<u64>,
@@ -77,7 +77,7 @@ pub struct StatusWatch {
 }
 
 impl StatusWatch {
-    /// Waits for the next change since the last call. `false` once the informer was dropped.
+    /// Waits for the next change since the last call. Returns `false` once the informer was dropped.
     pub async fn changed(&mut self) -> bool {
         tokio::select! {
             biased;

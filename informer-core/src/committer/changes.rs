@@ -1,0 +1,173 @@
+//! Commits single changes, and derives the events from them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Core;
+use super::events::{deletion, is_another, is_older, upsert_events};
+use crate::delta::{Change, Delta, Deltas};
+use crate::handler::{Event, Origin};
+use crate::key::ObjectKey;
+use crate::mutant;
+use crate::object::{Object, is_same_object};
+use crate::processor::Audience;
+use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
+
+impl<K: Object> Core<K> {
+    /// Commits a run of changes in one step, and delivers their events in arrival order.
+    pub(super) fn commit_changes(&mut self, deltas: Vec<Deltas<K>>, versions: &[(Scope, ResourceVersion)]) {
+        let mut events: Vec<(usize, Event<K>)> = Vec::new();
+        let mut outdated: BTreeMap<Scope, u64> = BTreeMap::new();
+        let mut commit = self.writer.begin();
+        for Deltas { key, changes } in deltas {
+            let before = commit.get(&key);
+            // No object is newer than the version of its scope, with one exception: after a rewind of the
+            // server, a list that could not be read in full leaves objects of the old history in the store.
+            // Their versions mean nothing now, so any change of them is accepted.
+            let held = match is_older(commit.versions().of_key(&key), before.as_deref()) {
+                true => Held::LeftOver,
+                false => Held::Current,
+            };
+            let replayed = replay(&key, before.as_ref(), held, changes);
+            events.extend(replayed.events);
+            if replayed.outdated > 0
+                && let Some(scope) = commit.versions().scope_of(&key)
+            {
+                *outdated.entry(scope).or_default() += replayed.outdated;
+            }
+            match (before, replayed.current) {
+                (Some(before), Some(current)) if Arc::ptr_eq(&before, &current) => {}
+                (_, Some(current)) => {
+                    commit.upsert(key.clone(), current);
+                }
+                // Also if the store has no object: the key may be marked as unusable, and this clears the
+                // mark.
+                (_, None) => {
+                    commit.remove(&key);
+                }
+            }
+            // After the object: an upsert or a removal clears the mark.
+            if let Some(reason) = replayed.unusable {
+                commit.mark_stale(&key, reason);
+            }
+        }
+        self.wiring.board.outdated(&outdated);
+        // After the objects: left-over objects are recognised by the version from before this batch.
+        for (scope, version) in versions {
+            commit.set_version(scope, version.clone());
+        }
+        // The changes are grouped by key, but handlers receive events in arrival order over all keys. The
+        // sort must be stable: one change can produce a deletion and the addition that follows it.
+        events.sort_by_key(|(arrival, _)| *arrival);
+
+        if mutant::is("I7") {
+            events.reverse();
+        }
+        // The recipients are fixed before the commit is visible. A handler added in between would otherwise
+        // find the new state in its initial snapshot, and receive these events as well.
+        let publication = self.wiring.processor.publication();
+        commit.publish();
+        // The store comes first: a handler that reads the cache finds at least the state of its event.
+        let mut distribution = publication.distribute();
+        for (_, event) in &events {
+            distribution.deliver(Audience::All, event);
+        }
+    }
+}
+
+/// Which history of the server the cached object belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Current,
+    /// The history from before a rewind.
+    LeftOver,
+}
+
+/// The result of the changes of one key.
+struct Replayed<K> {
+    current: Option<Arc<K>>,
+    /// Why the newest state cannot be used, if it cannot.
+    unusable: Option<String>,
+    /// The events with the arrival positions of their changes.
+    events: Vec<(usize, Event<K>)>,
+    /// How many changes were older than the cached object.
+    outdated: u64,
+}
+
+/// Applies the changes of one key, in order, to the cached object.
+fn replay<K: Object>(
+    key: &ObjectKey,
+    before: Option<&Arc<K>>,
+    mut held: Held,
+    changes: Vec<Change<K>>,
+) -> Replayed<K> {
+    let mut replayed = Replayed {
+        current: before.cloned(),
+        unusable: None,
+        events: Vec::new(),
+        outdated: 0,
+    };
+    for Change {
+        arrival,
+        version,
+        delta,
+    } in changes
+    {
+        let current = replayed.current.as_ref();
+        // A server may send an old event again, for example after a failover. Versions never go back (I1).
+        if held == Held::Current && is_older(version.as_ref(), current.map(Arc::as_ref)) && !mutant::is("I1")
+        {
+            replayed.outdated += 1;
+            continue;
+        }
+        // The first accepted change belongs to the server's present history, and so does everything after it.
+        let history = std::mem::replace(&mut held, Held::Current);
+        match delta {
+            // The same state again is no change: handlers get no event, and the cached object stays the `old`
+            // of their next update. Not so after a rewind, where the same version may be another state.
+            Delta::Added(object) | Delta::Updated(object)
+                if history == Held::Current
+                    && current
+                        .is_some_and(|current| is_unchanged(current.as_ref(), &object, version.as_ref())) => {
+            }
+            // The cache decides between addition and update, not the server's event type: after a reconnect a
+            // server may send `ADDED` for an object the cache has, or `MODIFIED` for one it lacks.
+            Delta::Added(object) | Delta::Updated(object) => {
+                let events = upsert_events(key, current, &object, Origin::Live);
+                replayed
+                    .events
+                    .extend(events.into_iter().map(|event| (arrival, event)));
+                replayed.current = Some(object);
+                replayed.unusable = None;
+            }
+            Delta::Deleted(departed) => {
+                // The unusable state was deleted as well.
+                replayed.unusable = None;
+                // Handlers never received an addition of an object that the cache lacks, so they get no
+                // deletion.
+                if let Some(last) = replayed.current.take() {
+                    let event = Event::Deleted(deletion(key, departed, last));
+                    replayed.events.push((arrival, event));
+                }
+            }
+            Delta::Unusable(unusable) => {
+                // Another UID: the object that handlers know was deleted, and this one was created under its
+                // name. Otherwise the last good state stays, marked stale (I16).
+                if let Some(last) = replayed
+                    .current
+                    .take_if(|current| is_another(current.as_ref(), &unusable))
+                {
+                    replayed.events.push((arrival, Event::missed(key.clone(), last)));
+                }
+                replayed.unusable = Some(unusable.reason);
+            }
+        }
+    }
+    replayed
+}
+
+/// Whether the server sent the state that the cache has. `version` is the version of `new`.
+fn is_unchanged<K: Object>(old: &K, new: &K, version: Option<&ResourceVersion>) -> bool {
+    is_same_object(old, new) && version.is_some() && ResourceVersion::of(old.meta()).as_ref() == version
+}
