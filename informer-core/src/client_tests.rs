@@ -402,7 +402,7 @@ async fn a_kubeconfig_that_cannot_be_read_is_not_reported_as_missing() {
         let ClientError::Kubeconfig { paths, why } = &error else {
             panic!("{error}");
         };
-        assert_eq!(*paths, [path.clone()]);
+        assert_eq!(paths.as_slice(), std::slice::from_ref(&path));
         assert!(!why.contains("does not exist"), "{why}");
     }
 }
