@@ -175,7 +175,9 @@ impl<K: Object> SharedInformer<K> {
     /// closure that returned it:
     ///
     /// ```no_run
-    /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn example(
+    /// #     informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
     /// use informer_core::Event;
     /// use k8s_openapi::api::core::v1::Pod;
     ///
@@ -282,7 +284,9 @@ impl<K: Object> SharedInformer<K> {
     /// because it may run while a commit becomes visible.
     ///
     /// ```no_run
-    /// # fn example(informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>) -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn example(
+    /// #     informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
     /// use k8s_openapi::api::core::v1::Pod;
     ///
     /// let on_node = informer.add_index("node", |pod: &Pod| {

@@ -122,7 +122,9 @@
 ///     Ok(())
 /// }
 ///
-/// fn with_index_from_the_start(client: kube::Client) -> Result<SharedInformerFactory, Box<dyn std::error::Error>> {
+/// fn with_index_from_the_start(
+///     client: kube::Client,
+/// ) -> Result<SharedInformerFactory, Box<dyn std::error::Error>> {
 ///     let by_owner = OrderInformer::BY_OWNER; // &'static IndexDefinition<Order, String>
 ///     let builder = SharedInformerFactory::builder(client);
 ///     Ok(builder.kind::<Order>(|orders| orders.index(by_owner)).build()?)

@@ -55,7 +55,9 @@
 //! use k8s_openapi::api::core::v1::Pod;
 //!
 //! static BY_NODE: IndexDefinition<Pod, String> =
-//!     IndexDefinition::new("node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
+//!     IndexDefinition::new("node", |pod| {
+//!         pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect()
+//!     });
 //!
 //! let factory = SharedInformerFactory::builder(client).kind::<Pod>(|pods| pods.index(&BY_NODE)).build()?;
 //! let by_node = factory.core().v1().pods().informer().index(&BY_NODE)?; // Index<Pod, String>
@@ -236,7 +238,11 @@
 //! use serde_json::json;
 //!
 //! let server = ApiServer::start();
-//! server.create(&json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "namespace": "web", "name": "a" } }))?;
+//! server.create(&json!({
+//!     "apiVersion": "v1",
+//!     "kind": "Pod",
+//!     "metadata": { "namespace": "web", "name": "a" },
+//! }))?;
 //!
 //! let factory = SharedInformerFactory::new(server.client());
 //! let pods = factory.core().v1().pods().lister();

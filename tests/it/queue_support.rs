@@ -1,4 +1,5 @@
-//! What the tests of the queue share: objects, batches as text, and an informer over a server that says what it is told to.
+//! What the tests of the queue share: objects, batches as text, and an informer over a server that says what
+//! it is told to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
-/// Far longer than anything here takes. The clock is paused, so it passes at once when nothing else can happen.
+/// Far longer than anything here takes. The clock is paused, so it passes at once when nothing else can
+/// happen.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// An object of this key (`ns/name` or `name`) at this version.
@@ -152,7 +154,8 @@ enum Said {
     Expired,
 }
 
-/// A server that answers each list with the next one it was given, and says in its watches what it is told to.
+/// A server that answers each list with the next one it was given, and says in its watches what it is told
+/// to.
 pub(crate) struct Scripted {
     namespace: Option<&'static str>,
     lists: Mutex<mpsc::UnboundedReceiver<(u64, Vec<Arc<ConfigMap>>)>>,

@@ -237,12 +237,12 @@ impl Parser {
     }
 }
 
-const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
-     start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
-     '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and \
+    end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
+    validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' \
+    or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or \
+    '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const MAX_NAME: usize = 63;
 
 /// Returns the error of a label key, if it is invalid. The domain before the slash is not checked.

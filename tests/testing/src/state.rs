@@ -1,5 +1,5 @@
-//! The state of the cluster: served kinds, objects, clock and random generator. Everything here is synchronous and
-//! protected by one lock.
+//! The state of the cluster: served kinds, objects, clock and random generator. Everything here is
+//! synchronous and protected by one lock.
 
 mod create;
 mod defaults;

@@ -123,8 +123,7 @@ fn certificate(row: &Resource) -> Value {
     let request = parameters.serialize_request(&key).unwrap();
     match row.kind.as_str() {
         "CertificateSigningRequest" => json!({"spec": {
-            "request": BASE64.encode(request.pem().unwrap()), "signerName": "example.com/none", "usages": ["client \
-                auth"],
+            "request": BASE64.encode(request.pem().unwrap()), "signerName": "example.com/none", "usages": ["client auth"],
         }}),
         "ClusterTrustBundle" => {
             parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
