@@ -238,7 +238,7 @@ async fn a_list_that_gives_the_same_continue_token_twice_is_refused() {
     settle().await;
     let state = rig.informer.status().state;
     assert!(
-        matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("twice")),
+        matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("repeated its continue token")),
         "{state}"
     );
 }

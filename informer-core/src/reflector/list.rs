@@ -114,7 +114,7 @@ impl<K: Object> Reflector<K> {
             version.get_or_insert(page_version);
             match page.continue_token {
                 Some(token) if last_token.as_ref() == Some(&token) => {
-                    let reason = "a list has the same continue token on two pages and would never end";
+                    let reason = "a list repeated its continue token and would never end";
                     return Err(SourceError::Protocol(reason.to_owned()));
                 }
                 Some(_) if without_progress >= PAGES_WITHOUT_PROGRESS => {
