@@ -43,7 +43,7 @@ enum Place {
     /// Builds in the target folder of the workspace. Cargo locks that folder, so one such step runs at a
     /// time.
     Workspace,
-    /// Builds in a folder of its own, builds nothing, or builds little and then runs for long. Where it does
+    /// Builds in a separate folder, builds nothing, or builds little and then runs for long. Where it does
     /// use the workspace's folder, it waits for cargo's lock.
     Elsewhere,
     /// Measures time or depends on it: nothing else runs meanwhile.

@@ -7,10 +7,10 @@ use crate::apiserver::{self, Servers};
 use crate::workspace::cargo;
 use crate::{Result, artifact, process};
 
-/// The variable that tells the tests which server to start.
+/// The variable that selects the server to start.
 const WATCH_LIST: &str = "INFORMER_LIVE_WATCH_LIST";
 
-/// The variable that tells the seeded tests which seeds to run.
+/// The variable that selects the seeds of the seeded tests.
 const SEEDS: &str = "INFORMER_LIVE_SEEDS";
 
 /// How many tests run at a time. They share one server, and each waits for it most of the time.

@@ -77,7 +77,7 @@ fn pins_of(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
     }
 }
 
-/// `tests/it/generated/every_kind.rs`: a call per kind, with no logic of its own.
+/// `tests/it/generated/every_kind.rs`: a call per kind, without other logic.
 pub(super) fn every_kind(groups: &[Group<'_>]) -> TokenStream {
     let head = module_doc(&["Shows every kind, with its own accessors, to a visitor.".to_owned()]);
     let calls = kinds(groups).map(|(group, version, kind)| {

@@ -1,7 +1,7 @@
 //! The listers crate: two aliases per kind, and the method that names the kind instead of `namespace`.
 //!
-//! The generic types are named by their paths: imported, `NamespaceLister` would be taken for the lister of
-//! namespaces.
+//! The generic types are named by their paths, because an imported `NamespaceLister` would look like the
+//! lister of namespaces.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -23,8 +23,8 @@ pub(super) fn print(path: &str, tokens: TokenStream) -> Result<String, EmitError
     Ok(format!("{MARKER}{}", join_short(&prettyplease::unparse(&file))))
 }
 
-/// Joins what fits into one line: prettyplease breaks at 89 columns and gives each body lines of its own. An
-/// accessor then reads as a row of a table, whatever the length of its name.
+/// Joins lines that fit into one: prettyplease breaks at 89 columns and puts each body on separate lines.
+/// Each accessor is then one line, like a row of a table.
 fn join_short(text: &str) -> String {
     let mut done: Vec<String> = Vec::new();
     for line in text.lines() {

@@ -132,7 +132,7 @@ mod tests {
         let wide = ["a.rs:2: a comment is wider than 110 columns"];
         check(&format!("/// a {}", "x".repeat(110)), &wide);
         check(&format!("/// a {}", "x".repeat(104)), &[]);
-        // A link, the row of a table, a string, and a file that nobody wrote.
+        // A link, the row of a table, a string, and a generated file.
         check(&format!("/// {}", "x".repeat(110)), &[]);
         check(&format!("/// | a | {} |", "x".repeat(110)), &[]);
         check(&format!("let a = \"b {}\";", "x".repeat(110)), &[]);

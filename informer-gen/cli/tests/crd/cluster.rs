@@ -118,7 +118,7 @@ fn a_definition_that_a_cluster_does_not_have_is_an_error() {
     cluster.end();
 }
 
-/// There is no cluster: it is not even asked for.
+/// Without a cluster: the name is rejected before any request.
 #[test]
 fn a_name_that_no_definition_has_never_becomes_a_part_of_a_url() {
     let folder = Folder::new();
