@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use informer_testing::{ApiServer, Fault, Rule};
 use informers::status::Unsynced;
-use informers::{Event, HandlerOptions, Selector, SharedInformerFactory, State, SyncError, WaitingFor};
+use informers::{
+    Event, HandlerOptions, Overflow, Selector, SharedInformerFactory, State, SyncError, WaitingFor,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
 use crate::factory::factory_of;
-use crate::support::{LONG, server_with};
+use crate::support::{LONG, item, server_with};
 
 /// A started factory with informers of config maps, pods and secrets.
 fn started(server: &ApiServer) -> SharedInformerFactory {
@@ -210,6 +212,36 @@ async fn handlers_that_never_receive_everything_are_not_reported_as_synced() {
         matches!(&unsynced.waiting_for, WaitingFor::Handlers(names) if names == &["reconciler"]),
         "{unsynced}"
     );
+}
+
+/// The handler cannot come into sync any more, although its informer runs.
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_was_disconnected_before_its_sync_ends_the_wait() {
+    let server = server_with(&["a"]);
+    let factory = factory_of(&server);
+    let informer = factory.core().v1().config_maps().informer();
+    let options = HandlerOptions::default()
+        .name("reconciler")
+        .buffer(1)
+        .on_overflow(Overflow::Disconnect);
+    informer
+        .add_async_handler_with(options, |_: Event<ConfigMap>| std::future::pending::<()>())
+        .unwrap();
+    factory.start();
+    informer.synced().await.unwrap();
+    for value in ["2", "3", "4"] {
+        server.update(&item("a", value)).unwrap();
+    }
+    let outcome = tokio::time::timeout(LONG, factory.wait_for_sync()).await;
+    let unsynced = only(outcome.expect("the wait ends").unwrap_err());
+    assert!(
+        matches!(&unsynced.waiting_for, WaitingFor::Handlers(names) if names == &["reconciler"]),
+        "{unsynced}"
+    );
+    factory
+        .shutdown_timeout(Duration::from_secs(1))
+        .await
+        .unwrap_err();
 }
 
 #[tokio::test(start_paused = true)]

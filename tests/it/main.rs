@@ -33,6 +33,7 @@ mod informer_removal;
 mod informer_resync;
 mod informer_status;
 mod informer_transform;
+mod informer_untyped;
 mod informer_waits;
 mod informer_writes;
 mod kinds;
