@@ -10,6 +10,8 @@ mod fifo;
 mod intake;
 mod queue;
 mod replace;
+#[cfg(all(test, not(feature = "__model")))]
+mod surface_tests;
 mod transform;
 
 use std::fmt;

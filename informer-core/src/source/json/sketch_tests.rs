@@ -59,7 +59,10 @@ fn an_oversized_uid_is_ignored() {
 
 #[test]
 fn a_namespace_that_is_not_a_string_leaves_no_key() {
-    check(r#"{"metadata":{"name":"a","namespace":5}}"#, None, None, None);
+    for namespace in ["5", "-5", "1.5", "true", "{}", r#"{"a":"b"}"#, "[]", r#"["a"]"#] {
+        let json = format!(r#"{{"metadata":{{"name":"a","namespace":{namespace}}}}}"#);
+        check(&json, None, None, None);
+    }
 }
 
 #[test]
