@@ -145,6 +145,11 @@ impl<K: Object> ReplaceBuilder<K> {
         self.named() + self.unreadable
     }
 
+    /// Whether objects wait for their transform. Until then, an object that was sent twice may count twice.
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// How many of them have a known name. Exact after [`apply_pending`](Self::apply_pending): before that,
     /// an object that was sent twice may count twice.
     pub(crate) fn named(&self) -> usize {

@@ -69,6 +69,7 @@ impl<K: Object> Reflector<K> {
         let begun = Instant::now();
         let mut most = 0;
         let mut until = self.next_progress(deadline);
+        let mut applied: Option<Instant> = None;
         loop {
             let event = match timeout_at(until, stream.next()).await {
                 Ok(Some(event)) => event.map_err(ListFailure::Failed)?,
@@ -114,14 +115,23 @@ impl<K: Object> Reflector<K> {
                     }
                 }
             }
+            // Objects that wait for their transform may be updates of earlier ones, which are no progress. They
+            // are transformed and counted exactly a few times per deadline, not for each event.
+            let interval = self.config.bookmark_deadline / 10;
+            if builder.has_pending() && applied.is_none_or(|at| at.elapsed() >= interval) {
+                builder.apply_pending().await;
+                applied = Some(Instant::now());
+            }
             let so_far = builder.seen();
             if so_far > most {
-                most = so_far;
-                until = self.next_progress(deadline);
                 self.check_size(so_far).map_err(ListFailure::Failed)?;
                 if so_far.is_multiple_of(REPORT_EVERY) {
                     self.reporter.listing(so_far as u64, None);
                 }
+            }
+            if so_far > most && !builder.has_pending() {
+                most = so_far;
+                until = self.next_progress(deadline);
             } else if Instant::now() >= until {
                 // The timer above never fires on a stream that always has something to read.
                 return Err(without_end(begun));
