@@ -20,13 +20,6 @@ const CHECKED: () = true;
 fn main() {}
 ";
 
-const EXPECTED: &str = "error[E0308]: mismatched types
- --> $DIR/clashes.rs:2:21
-  |
-2 | const CHECKED: () = true;
-  |                     ^^^^ expected `()`, found `bool`
-";
-
 /// Writes the file, and beside it the expected compiler output.
 pub(crate) fn write() -> PathBuf {
     let mut definition: Definition = serde_saphyr::from_str(DEFINITION).unwrap();
@@ -34,10 +27,19 @@ pub(crate) fn write() -> PathBuf {
     for kind in TABLE.lines().filter_map(|line| line.strip_prefix("kind ")) {
         definition.kind = kind.to_owned();
         let text = types(&definition, &definition.versions[0]).unwrap();
-        writeln!(source, "mod {} {{\n{text}}}", kind.to_lowercase()).unwrap();
+        writeln!(source, "mod clash_{} {{\n{text}}}", kind.to_lowercase()).unwrap();
     }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clashes.rs");
     std::fs::write(&file, source).unwrap();
-    std::fs::write(file.with_extension("stderr"), EXPECTED).unwrap();
+    let expected = format!(
+        "error[E0308]: mismatched types
+ --> {}:2:21
+  |
+2 | const CHECKED: () = true;
+  |                     ^^^^ expected `()`, found `bool`
+",
+        file.display()
+    );
+    std::fs::write(file.with_extension("stderr"), expected).unwrap();
     file
 }
