@@ -1,14 +1,15 @@
 //! Costs that must not grow with the number of scopes, handlers or keys.
 //!
-//! Each test times a small and a large case and compares them, so the speed of the machine does not matter.
-//! The bounds are far from both outcomes: the defects they guard against were slower by a factor of 100 or
-//! more.
+//! Each test compares the CPU time of its own thread in a small and a large case, so neither the speed of the
+//! machine nor other load matters. The bounds are far from both outcomes: the defects they guard against were
+//! slower by a factor of 100 or more.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::delta::{DeltaFifo, Fifo, QueueOptions};
 use crate::handler::{Event, HandlerOptions, UpdateCause};
@@ -19,9 +20,9 @@ use crate::scope::Scope;
 use crate::status::{Board, Coverage, Position};
 use crate::store;
 
-/// Returns how many times longer `cost` takes for `large` than for `small`.
+/// Returns how many times more CPU time `cost` takes for `large` than for `small`.
 ///
-/// The runs alternate and the fastest of each counts: other load makes a run slower, never faster.
+/// The runs alternate and the fastest of each counts: cold caches make a run slower, never faster.
 fn growth(small: usize, large: usize, cost: impl Fn(usize) -> Duration) -> f64 {
     let mut fastest = [Duration::MAX; 2];
     for _ in 0..5 {
@@ -32,10 +33,12 @@ fn growth(small: usize, large: usize, cost: impl Fn(usize) -> Duration) -> f64 {
     large / small
 }
 
+/// The CPU time of this thread in `work`.
 fn time(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
+    let now = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("CPU time is not negative");
+    let start = now();
     work();
-    start.elapsed()
+    now() - start
 }
 
 fn scopes(count: usize) -> Vec<Scope> {
