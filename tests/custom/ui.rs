@@ -95,8 +95,11 @@ fn errors_of(path: &Path) -> Vec<String> {
     lines
 }
 
+/// The body of a derive macro.
+type Macro = fn(TokenStream) -> TokenStream;
+
 /// The position of the attribute that derives one of our macros, and that macro.
-fn find_derive(attributes: &[Attribute]) -> Option<(usize, fn(TokenStream) -> TokenStream)> {
+fn find_derive(attributes: &[Attribute]) -> Option<(usize, Macro)> {
     attributes.iter().enumerate().find_map(|(index, attribute)| {
         let list = attribute.meta.require_list().ok()?;
         let mut tokens = list
@@ -105,8 +108,8 @@ fn find_derive(attributes: &[Attribute]) -> Option<(usize, fn(TokenStream) -> To
             .into_iter()
             .filter(|_| list.path.is_ident("derive"));
         tokens.find_map(|token| match token.to_string().as_str() {
-            "Informer" => Some((index, informer_gen::derive::informer as fn(_) -> _)),
-            "Projection" => Some((index, informer_gen::derive::projection as fn(_) -> _)),
+            "Informer" => Some((index, informer_gen::derive::informer as Macro)),
+            "Projection" => Some((index, informer_gen::derive::projection as Macro)),
             _ => None,
         })
     })
