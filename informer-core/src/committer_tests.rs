@@ -27,8 +27,8 @@ enum Item {
 use Item::{Bad, Good, Unreadable};
 
 fn meta(item: &str) -> ObjectMeta {
-    let (name, rest) = item.split_once('@').unwrap();
-    let (version, uid) = rest.split_once('/').unwrap();
+    let (name, rest) = item.split_once('@').expect("an item is name@version/uid");
+    let (version, uid) = rest.split_once('/').expect("an item is name@version/uid");
     ObjectMeta {
         name: Some(name.to_owned()),
         resource_version: Some(version.to_owned()),
@@ -74,10 +74,10 @@ impl Setup {
         };
         let committer = Committer::new(receiver, writer, &[Scope::All], wiring);
         Self {
-            sender: senders.pop().unwrap(),
+            sender: senders.pop().expect("one scope has one sender"),
             committer: Box::pin(committer.run()),
             indexer,
-            events: EventStream::new(listener.unwrap()),
+            events: EventStream::new(listener.expect("the processor runs")),
         }
     }
 
@@ -110,7 +110,7 @@ impl Setup {
         };
         sent.now_or_never()
             .expect("nothing waits without a transform")
-            .unwrap();
+            .expect("the queue is open");
         let ended = self.committer.as_mut().now_or_never();
         assert!(ended.is_none(), "the queue is open");
         std::iter::from_fn(|| self.events.next().now_or_never().flatten())

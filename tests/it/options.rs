@@ -302,7 +302,7 @@ fn table() -> Vec<Row> {
         row!(managed_fields(ManagedFields::Keep) => Made::keeps_managed_fields),
         row!(queue(QueueOptions::default().batch(1)) => commits_each_change_alone),
         row!(offload(Offload::Inline) => commits_on_this_thread),
-        row!(transform(|object| emptied(object)) => |made: Made| made.has_values("")),
+        row!(transform(|object| { emptied(object); }) => |made: Made| made.has_values("")),
         row!(try_transform(|object| { emptied(object); Ok(()) }) => |made: Made| made.has_values("")),
         row!(informer only: index(&BY_VALUE) => |made: Made| made.has_index("by-value")),
         row!(informer only: label_index("tier") => |made: Made| made.has_index("tier")),

@@ -20,7 +20,7 @@ fn object(name: &str) -> Arc<ConfigMap> {
 fn queue(transform: Option<Transform<ConfigMap>>) -> (DeltaSender<ConfigMap>, DeltaReceiver<ConfigMap>) {
     let options = QueueOptions::default().offload(Offload::Inline);
     let (mut senders, receiver) = DeltaFifo::channel([Scope::All], options, transform);
-    (senders.pop().unwrap(), receiver)
+    (senders.pop().expect("one scope has one sender"), receiver)
 }
 
 fn now<T>(future: impl Future<Output = T>) -> T {

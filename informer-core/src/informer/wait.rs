@@ -303,7 +303,7 @@ mod tests {
 
     /// Checks what a store at version 9 shows of a write of `web/a` at version 7.
     fn check(stored: Option<Option<&str>>, stale: Option<&str>, expected: &Shown) {
-        let key: ObjectKey = "web/a".parse().unwrap();
+        let key: ObjectKey = ObjectKey::namespaced("web", "a");
         let (mut writer, indexer) = store::new();
         let mut commit = writer.begin();
         if let Some(version) = stored {
