@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::support::server_with;
 pub(crate) use rig::Errors;
-use rig::{Audited, HOUR, PERIOD, churn, exact_lists, is_exact, maps, tell};
+use rig::{Audited, HOUR, PERIOD, churn, describe, exact_lists, is_exact, maps};
 
 #[tokio::test(start_paused = true)]
 async fn a_correct_cache_passes_and_status_reports_it() {
@@ -30,7 +30,7 @@ async fn a_correct_cache_passes_and_status_reports_it() {
         reports.len()
     );
     for report in &reports {
-        assert_eq!(tell(report), "sound 3");
+        assert_eq!(describe(report), "sound 3");
         assert_eq!(report.resource, "configmaps");
     }
     let status = audited.status();
@@ -116,7 +116,7 @@ async fn an_audit_reads_pages_of_one_version() {
     let options = AuditOptions::every(PERIOD).page_size(2);
     let audited = Audited::start_with(maps(&server), options).await;
     let report = audited.next().await;
-    assert_eq!(tell(&report), "sound 5");
+    assert_eq!(describe(&report), "sound 5");
     let requests = server
         .requests()
         .filtered(|request| is_exact(request) || request.parameter("continue").is_some());

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Errors;
-use crate::support::{Heard, LONG, item, item_in, keys, pod, server_with, settled, tasks};
+use crate::support::{LONG, Recorder, item, item_in, keys, pod, server_with, settled, tasks};
 
 pub(crate) fn factory_of(server: &ApiServer) -> SharedInformerFactory {
     SharedInformerFactory::new(server.client())
@@ -36,7 +36,7 @@ async fn two_parts_of_a_program_share_one_list_and_one_watch() {
 
     let of_one_part = factory.core().v1().pods();
     let of_another = factory.clone().core().v1().pods();
-    let (first, second) = (Heard::new(), Heard::new());
+    let (first, second) = (Recorder::new(), Recorder::new());
     first.add_to(&of_one_part.informer());
     factory.start();
     factory.wait_for_sync().await.unwrap();
@@ -460,18 +460,18 @@ async fn a_late_write_reaches_a_handler_added_through_the_factory() {
     let server = server_with(&["a"]);
     let factory = factory_of(&server);
     let informer = factory.core().v1().config_maps().informer();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     factory.start();
     factory.wait_for_sync().await.unwrap();
     assert_eq!(
-        heard.take(),
+        received.take(),
         ["initial a"],
         "a wait for sync is a wait for the handlers"
     );
     server.update(&item("a", "2")).unwrap();
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["update a"]);
+    assert_eq!(received.take(), ["update a"]);
     factory.shutdown().await;
 }
 

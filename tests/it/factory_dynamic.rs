@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::{DynamicObject, GroupVersionResource};
 use serde_json::{Value, json};
 
-use crate::support::{Heard, LONG, item, settled, unseen};
+use crate::support::{LONG, Recorder, item, settled, unseen};
 
 /// A definition for which no Rust type exists.
 fn define(server: &ApiServer) {
@@ -40,14 +40,14 @@ fn thing(spec: &str) -> DynamicObject {
 async fn started(
     factory: &SharedInformerFactory,
     resource: &GroupVersionResource,
-) -> (SharedInformer<DynamicObject>, Heard<DynamicObject>) {
+) -> (SharedInformer<DynamicObject>, Recorder<DynamicObject>) {
     let informer = factory.for_resource(resource).unwrap();
     let informer = informer.typed::<DynamicObject>().unwrap();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     factory.start();
     factory.wait_for_sync_within(LONG).await.unwrap();
-    (informer, heard)
+    (informer, received)
 }
 
 /// Upstream: TestDynamicSharedInformerFactory. Each handler receives the object as the server has it.
@@ -57,7 +57,7 @@ async fn a_kind_without_a_type_is_delivered_when_it_is_added_updated_and_deleted
     define(&server);
     let factory = SharedInformerFactory::new(server.client());
     let things = GroupVersionResource::gvr("example.com", "v1", "things");
-    let (informer, heard) = started(&factory, &things).await;
+    let (informer, received) = started(&factory, &things).await;
 
     let created = server.create(&thing("foo")).unwrap();
     settled(&informer, &server).await;
@@ -66,7 +66,7 @@ async fn a_kind_without_a_type_is_delivered_when_it_is_added_updated_and_deleted
     server.delete(&thing("")).unwrap();
     settled(&informer, &server).await;
 
-    let events = heard.events();
+    let events = received.events();
     let [
         Event::Added { object, origin, .. },
         Event::Updated { old, new, .. },
@@ -97,8 +97,8 @@ async fn an_existing_object_of_a_kind_without_a_type_is_initial() {
             .build()
             .unwrap();
         let things = GroupVersionResource::gvr("example.com", "v1", "things");
-        let (_, heard) = started(&factory, &things).await;
-        let events = heard.events();
+        let (_, received) = started(&factory, &things).await;
+        let events = received.events();
         let [
             Event::Added {
                 object,
@@ -141,7 +141,7 @@ async fn a_filtered_dynamic_factory_delivers_what_its_namespace_and_selectors_se
             .build()
             .unwrap();
         let deployments = GroupVersionResource::gvr("apps", "v1", "deployments");
-        let (informer, heard) = started(&factory, &deployments).await;
+        let (informer, received) = started(&factory, &deployments).await;
         let created = server
             .create(&object(json!({
                 "apiVersion": "apps/v1", "kind": "Deployment",
@@ -151,7 +151,7 @@ async fn a_filtered_dynamic_factory_delivers_what_its_namespace_and_selectors_se
             .unwrap();
         // A bookmark moves the version of the informer when no object was selected.
         settled(&informer, &server).await;
-        let events = heard.events();
+        let events = received.events();
         let scenario = format!("{namespace} {labels} {fields}: {events:?}");
         assert_eq!(
             (events.len(), informer.indexer().len()),
@@ -257,8 +257,8 @@ async fn metadata_alone_is_delivered_when_an_object_is_added_updated_and_deleted
     let server = ApiServer::start();
     let factory = SharedInformerFactory::new(server.client());
     let informer = factory.metadata_for::<ConfigMap>();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     factory.start();
     factory.wait_for_sync_within(LONG).await.unwrap();
 
@@ -269,7 +269,7 @@ async fn metadata_alone_is_delivered_when_an_object_is_added_updated_and_deleted
     server.delete(&item("a", "")).unwrap();
     settled(&informer, &server).await;
 
-    let events = heard.events();
+    let events = received.events();
     let [
         Event::Added { object, .. },
         Event::Updated { old, new, .. },

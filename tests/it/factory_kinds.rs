@@ -384,14 +384,17 @@ async fn handlers_of_any_kind_receive_what_typed_ones_receive() {
     factory.start();
     factory.wait_for_sync().await.unwrap();
     server.delete(&pod("p", "node-1")).unwrap();
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..3 {
-        heard.push(hears.recv().await.unwrap());
+        received.push(hears.recv().await.unwrap());
     }
-    heard.sort();
-    assert!(heard[0].starts_with("Added(default/a@"), "{heard:?}");
-    assert!(heard[1].starts_with("Added(default/p@"), "{heard:?}");
-    assert!(heard[2].starts_with("Deleted(Observed(default/p@"), "{heard:?}");
+    received.sort();
+    assert!(received[0].starts_with("Added(default/a@"), "{received:?}");
+    assert!(received[1].starts_with("Added(default/p@"), "{received:?}");
+    assert!(
+        received[2].starts_with("Deleted(Observed(default/p@"),
+        "{received:?}"
+    );
     factory.shutdown().await;
 }
 

@@ -30,8 +30,8 @@ impl Diary {
 
     #[track_caller]
     fn check(&self, expected: &[&str]) {
-        let heard = std::mem::take(&mut *self.0.lock().unwrap());
-        assert_eq!(heard, expected);
+        let received = std::mem::take(&mut *self.0.lock().unwrap());
+        assert_eq!(received, expected);
     }
 }
 
@@ -331,13 +331,13 @@ async fn every_kind_of_handler_can_be_added_and_receives_the_same() {
 #[tokio::test]
 async fn a_handler_on_the_blocking_pool_receives_everything_in_order() {
     let script = Script::start(1, vec![object("a", 1)]).await;
-    let (tell, mut heard) = unbounded_channel();
+    let (tell, mut received) = unbounded_channel();
     let handler = move |event: Event<ConfigMap>| tell.send(format!("{event:?}")).unwrap();
     script.informer.add_handler(handler).unwrap();
     for at in 2..50 {
         script.server.modified(object("a", at));
     }
-    let mut next = async || timeout(LONG, heard.recv()).await.unwrap().unwrap();
+    let mut next = async || timeout(LONG, received.recv()).await.unwrap().unwrap();
     assert_eq!(next().await, "Added(a@1, Initial)");
     for at in 2..50 {
         assert_eq!(next().await, format!("Updated(a@{} -> a@{at}, Change)", at - 1));

@@ -16,13 +16,13 @@ use crate::queue_support::{LONG, Script, Server, informer, object};
 struct Gated {
     registration: Registration,
     gate: Arc<Semaphore>,
-    heard: UnboundedReceiver<String>,
+    received: UnboundedReceiver<String>,
 }
 
 impl Gated {
     fn add(informer: &SharedInformer<ConfigMap>, options: HandlerOptions) -> Self {
         let gate = Arc::new(Semaphore::new(0));
-        let (tell, heard) = unbounded_channel();
+        let (tell, received) = unbounded_channel();
         let handler = {
             let gate = gate.clone();
             move |event: Event<ConfigMap>| {
@@ -34,7 +34,7 @@ impl Gated {
         Self {
             registration: informer.add_async_handler_with(options, handler).unwrap(),
             gate,
-            heard,
+            received,
         }
     }
 
@@ -44,8 +44,8 @@ impl Gated {
         sleep(LONG).await;
     }
 
-    fn heard(&mut self) -> Vec<String> {
-        std::iter::from_fn(|| self.heard.try_recv().ok()).collect()
+    fn received(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.received.try_recv().ok()).collect()
     }
 }
 
@@ -111,14 +111,14 @@ async fn a_registration_is_not_in_sync_before_the_informer_is() {
     informer.start().unwrap();
     x.list(1, vec![object("x/a", 1)]);
     handler.finish(10).await;
-    assert_eq!(handler.heard(), ["Added(x/a@1, Initial)"]);
+    assert_eq!(handler.received(), ["Added(x/a@1, Initial)"]);
     assert!(
         !informer.has_synced() && !handler.registration.has_synced(),
         "y is missing"
     );
     y.list(1, vec![object("y/a", 1)]);
     sleep(LONG).await;
-    assert_eq!(handler.heard(), ["Added(y/a@1, Initial)"]);
+    assert_eq!(handler.received(), ["Added(y/a@1, Initial)"]);
     assert!(informer.has_synced() && handler.registration.has_synced());
 }
 
@@ -149,7 +149,7 @@ async fn a_wait_for_sync_ends_when_the_handler_is_removed() {
     assert!(removed.is_finished());
     let ended = timeout(LONG, waiting).await.expect("it was not woken").unwrap();
     assert_eq!(ended, Err(HandlerEnded::Removed));
-    assert_eq!(handler.heard(), ["Added(a@1, Initial)"]);
+    assert_eq!(handler.received(), ["Added(a@1, Initial)"]);
     assert_eq!(handler.registration.status().depth, 0);
 }
 
@@ -174,7 +174,7 @@ async fn a_lagging_handler_receives_a_merged_but_true_history() {
 
     handler.finish(100).await;
     assert_eq!(
-        handler.heard(),
+        handler.received(),
         [
             "Added(a@1, Initial)",
             "Updated(a@1 -> a@2, Change)",
@@ -202,7 +202,7 @@ async fn a_handler_with_a_growing_buffer_receives_every_event() {
     sleep(LONG).await;
     assert_eq!(handler.registration.status().depth, 49);
     handler.finish(100).await;
-    assert_eq!(handler.heard().len(), 50);
+    assert_eq!(handler.received().len(), 50);
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,7 +217,7 @@ async fn a_handler_that_lags_can_be_disconnected_instead() {
         script.server.modified(object("a", at));
     }
     handler.finish(100).await;
-    assert_eq!(handler.heard(), ["Added(a@1, Initial)"]);
+    assert_eq!(handler.received(), ["Added(a@1, Initial)"]);
     assert_eq!(
         handler.registration.status().state,
         HandlerState::Ended(HandlerEnded::Disconnected)

@@ -12,15 +12,16 @@ use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::{
-    Heard, LONG, believed, informer_of, item, quiet, server_with, settled, start, tasks, version_of, words,
+    LONG, Recorder, final_items, informer_of, item, quiet, server_with, settled, start, tasks, version_of,
+    words,
 };
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_yields_the_events_of_a_handler_and_ends_with_the_informer() {
     let server = server_with(&["a", "b"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     let mut events = informer.events();
     let reader = tokio::spawn(async move {
         let mut read = Vec::new();
@@ -41,7 +42,7 @@ async fn a_stream_yields_the_events_of_a_handler_and_ends_with_the_informer() {
         .expect("the stream ends")
         .unwrap();
     assert_eq!(read, ["initial a", "initial b", "add c", "update a", "delete b"]);
-    assert_eq!(heard.take(), read);
+    assert_eq!(received.take(), read);
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,8 +159,8 @@ async fn an_unread_stream_holds_up_nobody() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
     let unread = informer.events();
-    let heard = Heard::new();
-    let registration = heard.add_to(&informer);
+    let received = Recorder::new();
+    let registration = received.add_to(&informer);
     informer.start().unwrap();
     registration.synced().await.unwrap();
     let written = server.create(&item("b", "1")).unwrap();
@@ -168,7 +169,7 @@ async fn an_unread_stream_holds_up_nobody() {
         .await
         .unwrap();
     tokio::time::sleep(Duration::from_millis(1)).await;
-    assert_eq!(heard.take(), ["initial a", "add b"]);
+    assert_eq!(received.take(), ["initial a", "add b"]);
     assert_eq!(unread.registration().status().depth, 2);
     tokio::time::timeout(LONG, informer.shutdown())
         .await
@@ -179,7 +180,7 @@ async fn an_unread_stream_holds_up_nobody() {
 struct Slow {
     server: ApiServer,
     informer: SharedInformer<ConfigMap>,
-    heard: Heard<ConfigMap>,
+    received: Recorder<ConfigMap>,
     registration: Registration,
 }
 
@@ -188,8 +189,8 @@ impl Slow {
         let server = server_with(&["a", "b", "c"]);
         let informer = informer_of(&server);
         start(&informer).await;
-        let heard = Heard::new();
-        let keep = Arc::new(std::sync::Mutex::new(heard.handler()));
+        let received = Recorder::new();
+        let keep = Arc::new(std::sync::Mutex::new(received.handler()));
         let options = HandlerOptions::default()
             .name("slow")
             .buffer(4)
@@ -206,7 +207,7 @@ impl Slow {
         Self {
             server,
             informer,
-            heard,
+            received,
             registration,
         }
     }
@@ -261,8 +262,8 @@ async fn coalesce_folds_per_object_and_stays_true() {
     quiet(&slow.informer).await;
     assert_eq!(slow.status().mode, BufferMode::Exact, "it has caught up");
     assert!(slow.registration.has_synced());
-    assert_eq!(believed(&slow.heard.events()), ["a=50", "c=3", "d=1"]);
-    let events = slow.heard.take();
+    assert_eq!(final_items(&slow.received.events()), ["a=50", "c=3", "d=1"]);
+    let events = slow.received.take();
     assert_eq!(events[..3], ["initial a", "initial b", "initial c"]);
     assert_eq!(events[3..7], ["update a"; 4], "exact up to the limit");
     assert_eq!(
@@ -273,7 +274,7 @@ async fn coalesce_folds_per_object_and_stays_true() {
     // Once it has caught up, it receives every change again.
     slow.update("c", 4..=6).await;
     quiet(&slow.informer).await;
-    assert_eq!(slow.heard.take(), ["update c", "update c", "update c"]);
+    assert_eq!(slow.received.take(), ["update c", "update c", "update c"]);
     slow.informer.shutdown().await;
 }
 
@@ -288,15 +289,15 @@ async fn grow_keeps_every_event() {
     );
     assert!(status.depth > 49, "{}", status.depth);
     quiet(&slow.informer).await;
-    assert_eq!(slow.heard.len(), 3 + 49);
-    assert_eq!(believed(&slow.heard.events()), ["a=50", "b=1", "c=1"]);
+    assert_eq!(slow.received.len(), 3 + 49);
+    assert_eq!(final_items(&slow.received.events()), ["a=50", "b=1", "c=1"]);
     slow.informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn disconnect_is_visible_and_final() {
     let slow = Slow::new(Overflow::Disconnect).await;
-    let other = Heard::new();
+    let other = Recorder::new();
     other.add_to(&slow.informer);
     slow.update("a", 2..=50).await;
     let status = slow.status();
@@ -308,10 +309,10 @@ async fn disconnect_is_visible_and_final() {
         slow.registration.status().state,
         HandlerState::Ended(HandlerEnded::Disconnected)
     );
-    let heard = slow.heard.len();
+    let received = slow.received.len();
     assert_eq!(slow.registration.synced().await, Err(HandlerEnded::Disconnected));
     tokio::time::sleep(Duration::from_secs(86_400)).await;
-    assert_eq!(slow.heard.len(), heard, "nothing more reaches it");
+    assert_eq!(slow.received.len(), received, "nothing more reaches it");
     assert_eq!(other.len(), 3 + 49, "others are not concerned");
     slow.registration.remove().await;
     slow.informer.shutdown().await;

@@ -7,7 +7,9 @@ use informer_core::{Event, HandlerOptions, Offload, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Heard, believed, informer_of, item, label, quiet, server_with, settled, start, value};
+use crate::support::{
+    Recorder, final_items, informer_of, item, label, quiet, server_with, settled, start, value,
+};
 
 /// An item is added, changed to 2, and deleted again, while the informer runs.
 async fn live_through(server: &ApiServer, informer: &SharedInformer<ConfigMap>, name: &str) {
@@ -24,7 +26,7 @@ async fn live_through(server: &ApiServer, informer: &SharedInformer<ConfigMap>, 
 async fn a_late_handler_receives_old_and_new_objects_and_syncs_after_the_old() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let first = Heard::new();
+    let first = Recorder::new();
     let first_registration = first.add_to(&informer);
     assert!(!first_registration.has_synced(), "the informer is not started");
     start(&informer).await;
@@ -32,9 +34,9 @@ async fn a_late_handler_receives_old_and_new_objects_and_syncs_after_the_old() {
     server.create(&item("b", "1")).unwrap();
     settled(&informer, &server).await;
 
-    let late = Heard::new();
+    let late = Recorder::new();
     let registration = late.add_to(&informer);
-    assert!(!registration.has_synced(), "it has heard nothing yet");
+    assert!(!registration.has_synced(), "it has received nothing yet");
     registration.synced().await.unwrap();
     assert!(registration.has_synced());
     assert_eq!(late.len(), 2, "all that was there");
@@ -54,7 +56,7 @@ async fn a_late_handler_over_an_empty_cache_syncs_at_once() {
     let server = ApiServer::start();
     let informer = informer_of(&server);
     start(&informer).await;
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     registration.synced().await.unwrap();
     informer.shutdown().await;
 }
@@ -89,8 +91,8 @@ async fn panics_are_reported_and_each_handler_is_on_its_own() {
             })
             .unwrap(),
     ];
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     let began = tokio::time::Instant::now();
     start(&informer).await;
     live_through(&server, &informer, "c").await;
@@ -117,7 +119,7 @@ async fn panics_are_reported_and_each_handler_is_on_its_own() {
         expected.map(|(panics, text)| (true, panics, text.to_owned()))
     );
     assert_eq!(
-        heard.take(),
+        received.take(),
         ["initial a", "initial b", "add c", "update c", "delete c"]
     );
     informer.shutdown().await;
@@ -176,9 +178,9 @@ async fn handlers_that_come_between_relists_believe_the_truth() {
     start(&informer).await;
     let mut all = Vec::new();
     for round in 2..8 {
-        let heard = Heard::new();
-        heard.add_to(&informer);
-        all.push(heard);
+        let received = Recorder::new();
+        received.add_to(&informer);
+        all.push(received);
         crate::support::unseen(&server, || {
             server.update(&item("a", &round.to_string())).unwrap();
             server.delete(&item("b", "")).unwrap();
@@ -187,8 +189,8 @@ async fn handlers_that_come_between_relists_believe_the_truth() {
         settled(&informer, &server).await;
     }
     quiet(&informer).await;
-    for heard in all {
-        assert_eq!(believed(&heard.events()), ["a=7", "b=7"]);
+    for received in all {
+        assert_eq!(final_items(&received.events()), ["a=7", "b=7"]);
     }
     informer.shutdown().await;
 }

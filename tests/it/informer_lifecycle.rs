@@ -10,7 +10,7 @@ use informer_core::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Heard, LONG, informer_of, item, items, server_with, start, tasks, value};
+use crate::support::{LONG, Recorder, informer_of, item, items, server_with, start, tasks, value};
 
 /// Upstream: TestStateSharedInformer.
 #[tokio::test(start_paused = true)]
@@ -44,7 +44,7 @@ async fn starting_twice_is_an_error_and_changes_nothing() {
 async fn stopping_before_the_start_ends_everything() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     let mut events = informer.events();
     informer.shutdown().await;
     assert!(matches!(informer.status().state, State::Stopped));
@@ -107,7 +107,7 @@ async fn a_shutdown_leaves_no_task() {
             .build()
             .unwrap();
         let add = || {
-            Heard::new().add_to(&informer);
+            Recorder::new().add_to(&informer);
             informer
                 .add_async_handler(|_: Event<ConfigMap>| tokio::time::sleep(Duration::from_secs(5)))
                 .unwrap();
@@ -139,7 +139,7 @@ async fn a_shutdown_at_any_moment_leaves_no_task() {
         let informer = SharedInformer::<ConfigMap>::builder(client.clone())
             .build()
             .unwrap();
-        let registration = Heard::new().add_to(&informer);
+        let registration = Recorder::new().add_to(&informer);
         informer.start().unwrap();
         for _ in 0..yields {
             tokio::task::yield_now().await;
@@ -168,7 +168,7 @@ async fn a_shutdown_that_takes_too_long_names_the_busy_handlers() {
             let _ = released.recv();
         })
         .unwrap();
-    Heard::new().add_to(&informer);
+    Recorder::new().add_to(&informer);
     informer.start().unwrap();
     tokio::task::spawn_blocking(move || entries.recv_timeout(LONG).unwrap())
         .await
@@ -195,12 +195,12 @@ fn without_a_runtime_a_start_is_an_error_until_there_is_one() {
         let informer = informer_of(&server);
         (server, informer)
     });
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     assert_eq!(informer.start(), Err(StartError::NoRuntime));
     runtime.block_on(async {
         start(&informer).await;
-        assert_eq!(heard.take(), ["initial a"]);
+        assert_eq!(received.take(), ["initial a"]);
         informer.shutdown().await;
     });
     drop(server);
@@ -221,12 +221,12 @@ fn a_custom_runtime_runs_the_tasks() {
         .runtime(runtime.handle().clone())
         .build()
         .unwrap();
-    let heard = Heard::new();
-    let registration = heard.add_to(&informer);
+    let received = Recorder::new();
+    let registration = received.add_to(&informer);
     informer.start().unwrap();
     runtime.block_on(async {
         registration.synced().await.unwrap();
-        assert_eq!(heard.take(), ["initial a"]);
+        assert_eq!(received.take(), ["initial a"]);
         informer.shutdown().await;
     });
 }
@@ -241,7 +241,7 @@ async fn a_cancelled_token_stops_the_informer() {
         .build()
         .unwrap();
     let before = tasks();
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     start(&informer).await;
     token.cancel();
     tokio::time::timeout(LONG, informer.shutdown())
@@ -276,7 +276,7 @@ async fn a_token_cancelled_before_the_start_ends_everything() {
         .cancel_with(&token)
         .build()
         .unwrap();
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     token.cancel();
     assert!(informer.is_stopped());
     assert_eq!(
@@ -304,7 +304,7 @@ async fn an_informer_that_is_dropped_stops_and_its_cache_goes_on_answering() {
         .build()
         .unwrap();
     let before = tasks();
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     let mut events = informer.events();
     let by_value = informer
         .add_index("value", |object: &ConfigMap| Some(value(object).to_owned()))
@@ -333,7 +333,7 @@ async fn an_informer_that_is_dropped_stops_and_its_cache_goes_on_answering() {
 async fn an_informer_dropped_before_its_start_ends_its_registrations() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     let mut events = informer.events();
     drop(informer);
     let ended = tokio::time::timeout(LONG, registration.synced())
@@ -390,16 +390,16 @@ async fn handlers_and_indexes_added_while_starting_miss_nothing() {
         let adding = informer.clone();
         let adder = tokio::spawn(async move {
             second.wait().await;
-            let heard = Heard::new();
-            let registration = heard.add_to(&adding);
+            let received = Recorder::new();
+            let registration = received.add_to(&adding);
             let index = adding.add_index("all", |_: &ConfigMap| Some(1)).unwrap();
             registration.synced().await.unwrap();
-            (heard, index)
+            (received, index)
         });
         barrier.wait().await;
         starter.await.unwrap();
-        let (heard, index) = adder.await.unwrap();
-        assert_eq!(heard.take(), ["initial a", "initial b"]);
+        let (received, index) = adder.await.unwrap();
+        assert_eq!(received.take(), ["initial a", "initial b"]);
         informer.synced().await.unwrap();
         assert_eq!(index.len(&1), 2);
         informer.shutdown().await;

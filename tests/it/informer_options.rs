@@ -9,7 +9,7 @@ use informer_testing::{ApiServer, WatchCache};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 
-use crate::support::{Heard, item, keys, pod, server_with, settled, start, unseen};
+use crate::support::{Recorder, item, keys, pod, server_with, settled, start, unseen};
 
 #[tokio::test(start_paused = true)]
 async fn objects_enter_and_leave_a_label_selector() {
@@ -25,8 +25,8 @@ async fn objects_enter_and_leave_a_label_selector() {
         .labels("tier in (front, edge)")
         .build()
         .unwrap();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     assert_eq!(keys(&informer), ["default/in"]);
     server.update(&labelled("in", "edge")).unwrap();
@@ -41,7 +41,7 @@ async fn objects_enter_and_leave_a_label_selector() {
     settled(&informer, &server).await;
     assert_eq!(keys(&informer), ["default/in"]);
     assert_eq!(
-        heard.take(),
+        received.take(),
         [
             "initial in",
             "update in",
@@ -63,15 +63,15 @@ async fn objects_enter_and_leave_a_field_selector() {
         .fields("spec.nodeName=node-1,status.phase!=Failed")
         .build()
         .unwrap();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     let mut failed = pod("here", "node-1");
     failed.status.get_or_insert_default().phase = Some("Failed".into());
     server.update(&failed).unwrap();
     server.create(&pod("new", "node-1")).unwrap();
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["initial here", "delete here", "add new"]);
+    assert_eq!(received.take(), ["initial here", "delete here", "add new"]);
     informer.shutdown().await;
 }
 

@@ -9,8 +9,8 @@ use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::{
-    Heard, LONG, believed, informer_of, item, items, keys, label, quiet, server_with, settled, start, unseen,
-    value, version_of,
+    LONG, Recorder, final_items, informer_of, item, items, keys, label, quiet, server_with, settled, start,
+    unseen, value, version_of,
 };
 
 /// Upstream: TestSharedInformerWatchDisruption, TestResetWatch. Upstream delivers every object to handlers
@@ -22,11 +22,11 @@ async fn after_a_lost_watch_only_changes_are_news() {
         .resync(Duration::from_secs(36_000))
         .build()
         .unwrap();
-    let plain = Heard::new();
+    let plain = Recorder::new();
     informer
         .add_handler_with(HandlerOptions::default().resync(None), plain.handler())
         .unwrap();
-    let resyncing = Heard::new();
+    let resyncing = Recorder::new();
     resyncing.add_to(&informer);
     start(&informer).await;
     assert_eq!(plain.take(), ["initial a", "initial b", "initial c"]);
@@ -47,13 +47,13 @@ async fn after_a_lost_watch_only_changes_are_news() {
 async fn without_resyncs_a_relist_that_changes_nothing_is_silent() {
     let server = server_with(&["a", "b"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
-    heard.take();
+    received.take();
     unseen(&server, || drop(server.create(&item("elsewhere", "1")).unwrap()));
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["add elsewhere"]);
+    assert_eq!(received.take(), ["add elsewhere"]);
     assert_eq!(informer.status().scopes[0].counts.lists, 2, "it did list again");
     informer.shutdown().await;
 }
@@ -101,8 +101,8 @@ async fn a_relist_delivers_deletions_first_and_the_store_already_shows_it() {
 async fn an_update_never_goes_backwards() {
     let server = server_with(&["a", "b", "c"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     for round in 2..60 {
         let name = ["a", "b", "c"][round % 3];
@@ -120,7 +120,7 @@ async fn an_update_never_goes_backwards() {
         }
     }
     settled(&informer, &server).await;
-    assert_eq!(believed(&heard.events()), ["a=57", "b=58", "c=59"]);
+    assert_eq!(final_items(&received.events()), ["a=57", "b=58", "c=59"]);
     assert_eq!(items(&informer), ["a=57", "b=58", "c=59"]);
     informer.shutdown().await;
 }
@@ -130,8 +130,8 @@ async fn an_update_never_goes_backwards() {
 async fn a_handler_that_deletes_what_it_sees_receives_every_deletion() {
     let server = Arc::new(ApiServer::start());
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     let behind = server.clone();
     informer
         .add_handler(move |event: Event<ConfigMap>| {
@@ -146,7 +146,7 @@ async fn a_handler_that_deletes_what_it_sees_receives_every_deletion() {
     }
     settled(&informer, &server).await;
     settled(&informer, &server).await;
-    let mut gone: Vec<String> = heard
+    let mut gone: Vec<String> = received
         .take()
         .into_iter()
         .filter(|event| event.starts_with("delete "))
@@ -165,8 +165,8 @@ async fn a_handler_that_deletes_what_it_sees_receives_every_deletion() {
 async fn hammering_the_server_leaves_cache_and_handlers_with_its_state() {
     let server = Arc::new(ApiServer::start());
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     assert!(!informer.has_synced());
     start(&informer).await;
     assert!(informer.has_synced());
@@ -198,7 +198,7 @@ async fn hammering_the_server_leaves_cache_and_handlers_with_its_state() {
     settled(&informer, &server).await;
     let truth: Vec<String> = server.objects::<ConfigMap>().iter().map(label).collect();
     assert_eq!(items(&informer), truth);
-    assert_eq!(believed(&heard.events()), truth);
+    assert_eq!(final_items(&received.events()), truth);
     informer.shutdown().await;
 }
 
@@ -206,8 +206,8 @@ async fn hammering_the_server_leaves_cache_and_handlers_with_its_state() {
 async fn a_deletion_carries_the_last_state() {
     let server = server_with(&["observed", "missed"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     server.update(&item("observed", "2")).unwrap();
     server.update(&item("missed", "2")).unwrap();
@@ -216,7 +216,7 @@ async fn a_deletion_carries_the_last_state() {
     unseen(&server, || server.delete(&item("missed", "")).unwrap());
     settled(&informer, &server).await;
 
-    let deletions: Vec<Deleted<ConfigMap>> = heard
+    let deletions: Vec<Deleted<ConfigMap>> = received
         .events()
         .into_iter()
         .filter_map(|event| match event {
@@ -297,15 +297,15 @@ async fn check_late_handler(
     tokio::task::spawn_blocking(move || entered.recv_timeout(LONG).unwrap())
         .await
         .unwrap();
-    let heard = Heard::new();
-    let registration = heard.add_to(informer);
+    let received = Recorder::new();
+    let registration = received.add_to(informer);
     registration.synced().await.unwrap();
-    assert_eq!(heard.len(), objects, "the state before the relist");
+    assert_eq!(received.len(), objects, "the state before the relist");
     gate.release.send(()).unwrap();
     settled(informer, server).await;
     let truth: Vec<String> = server.objects::<ConfigMap>().iter().map(label).collect();
-    assert_eq!(believed(&heard.events()), truth);
-    let later: Vec<String> = heard.take().split_off(objects);
+    assert_eq!(final_items(&received.events()), truth);
+    let later: Vec<String> = received.take().split_off(objects);
     assert_eq!(later, ["missed item-0000", "update item-0001", "add new"]);
     informer.shutdown().await;
 }
@@ -355,7 +355,7 @@ async fn a_handler_added_while_a_relist_is_committed_receives_each_object_once()
 async fn a_slow_handler_delays_no_other() {
     let server = server_with(&["a", "b"]);
     let informer = informer_of(&server);
-    let slow = Heard::new();
+    let slow = Recorder::new();
     let keep = slow.handler();
     let keep = Arc::new(Mutex::new(keep));
     informer
@@ -367,7 +367,7 @@ async fn a_slow_handler_delays_no_other() {
             }
         })
         .unwrap();
-    let quick = Heard::new();
+    let quick = Recorder::new();
     let registration = quick.add_to(&informer);
     informer.start().unwrap();
     registration.synced().await.unwrap();
@@ -383,7 +383,7 @@ async fn a_slow_handler_delays_no_other() {
     assert_eq!(informer.status().handlers[0].depth, 11);
     quiet(&informer).await;
     assert_eq!(slow.len(), 12);
-    assert_eq!(believed(&slow.events()), believed(&quick.events()));
+    assert_eq!(final_items(&slow.events()), final_items(&quick.events()));
     informer.shutdown().await;
 }
 
@@ -399,15 +399,15 @@ async fn a_restored_server_is_noticed_although_its_watches_are_silent() {
             .initial_state(initial)
             .build()
             .unwrap();
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         start(&informer).await;
-        heard.take();
+        received.take();
 
         server.rewind(backup).unwrap();
         tokio::time::sleep(Duration::from_secs(1500)).await;
         assert_eq!(keys(&informer), ["default/a"], "{initial:?}");
-        assert_eq!(heard.take(), ["missed b"], "{initial:?}");
+        assert_eq!(received.take(), ["missed b"], "{initial:?}");
         assert_eq!(informer.status().scopes[0].counts.rewinds, 1, "{initial:?}");
         informer.shutdown().await;
     }

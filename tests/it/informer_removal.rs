@@ -11,7 +11,7 @@ use informer_core::{
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Heard, LONG, informer_of, item, quiet, server_with, settled, start};
+use crate::support::{LONG, Recorder, informer_of, item, quiet, server_with, settled, start};
 
 fn handler_count(informer: &SharedInformer<ConfigMap>) -> usize {
     informer.status().handlers.len()
@@ -22,8 +22,8 @@ fn handler_count(informer: &SharedInformer<ConfigMap>) -> usize {
 async fn a_removed_handler_no_longer_counts() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let first = Heard::new().add_to(&informer);
-    let second = Heard::new().add_to(&informer);
+    let first = Recorder::new().add_to(&informer);
+    let second = Recorder::new().add_to(&informer);
     assert_eq!(handler_count(&informer), 2);
     first.remove().await;
     assert_eq!(handler_count(&informer), 1);
@@ -39,13 +39,13 @@ async fn a_removed_handler_no_longer_counts() {
 async fn removing_a_handler_leaves_other_informers_alone() {
     let server = server_with(&["a"]);
     let (mine, other) = (informer_of(&server), informer_of(&server));
-    let heard = Heard::new();
-    heard.add_to(&other);
-    let registration = Heard::new().add_to(&mine);
+    let received = Recorder::new();
+    received.add_to(&other);
+    let registration = Recorder::new().add_to(&mine);
     start(&other).await;
     registration.remove().await;
     assert_eq!((handler_count(&mine), handler_count(&other)), (0, 1));
-    assert_eq!(heard.take(), ["initial a"]);
+    assert_eq!(received.take(), ["initial a"]);
     other.shutdown().await;
 }
 
@@ -54,15 +54,15 @@ async fn removing_a_handler_leaves_other_informers_alone() {
 async fn one_handler_added_twice_is_two_registrations() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    let first = heard.add_to(&informer);
-    let second = heard.add_to(&informer);
+    let received = Recorder::new();
+    let first = received.add_to(&informer);
+    let second = received.add_to(&informer);
     start(&informer).await;
-    assert_eq!(heard.take(), ["initial a", "initial a"]);
+    assert_eq!(received.take(), ["initial a", "initial a"]);
     first.remove().await;
     server.create(&item("b", "1")).unwrap();
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["add b"]);
+    assert_eq!(received.take(), ["add b"]);
     assert_eq!(
         (first.status().state, second.status().state),
         (HandlerState::Ended(HandlerEnded::Removed), HandlerState::Active)
@@ -77,8 +77,8 @@ async fn one_handler_added_twice_is_two_registrations() {
 async fn removing_twice_does_nothing() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let registration = Heard::new().add_to(&informer);
-    let other = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
+    let other = Recorder::new().add_to(&informer);
     start(&informer).await;
     registration.remove().await;
     registration.clone().remove().await;
@@ -92,7 +92,7 @@ async fn removing_twice_does_nothing() {
 async fn removing_after_the_informer_stopped_does_nothing() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     start(&informer).await;
     informer.shutdown().await;
     tokio::time::timeout(LONG, registration.remove())
@@ -110,16 +110,16 @@ async fn removing_after_the_informer_stopped_does_nothing() {
 async fn no_event_reaches_a_handler_after_its_removal() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    let registration = heard.add_to(&informer);
+    let received = Recorder::new();
+    let registration = received.add_to(&informer);
     start(&informer).await;
-    assert_eq!(heard.take(), ["initial a"]);
+    assert_eq!(received.take(), ["initial a"]);
     server.create(&item("b", "1")).unwrap();
     drop(registration.remove());
     settled(&informer, &server).await;
     server.create(&item("c", "1")).unwrap();
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), Vec::<String>::new());
+    assert_eq!(received.take(), Vec::<String>::new());
     informer.shutdown().await;
 }
 
@@ -223,12 +223,12 @@ async fn a_removal_returns_at_every_point_of_a_life() {
             HandlerState::Ended(HandlerEnded::Removed)
         ));
     };
-    removed(Heard::new().add_to(&informer)).await;
-    let before = Heard::new().add_to(&informer);
+    removed(Recorder::new().add_to(&informer)).await;
+    let before = Recorder::new().add_to(&informer);
     start(&informer).await;
     removed(before).await;
-    removed(Heard::new().add_to(&informer)).await;
-    let settled_late = Heard::new().add_to(&informer);
+    removed(Recorder::new().add_to(&informer)).await;
+    let settled_late = Recorder::new().add_to(&informer);
     quiet(&informer).await;
     removed(settled_late).await;
     informer.shutdown().await;
@@ -302,8 +302,8 @@ async fn an_async_handler_can_remove_itself_from_inside() {
 async fn a_handler_can_add_and_remove_others_from_inside() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let (heard, registrations) = (Heard::new(), Arc::new(Mutex::new(Vec::new())));
-    let (inner, kept, adder) = (heard.clone(), registrations.clone(), informer.clone());
+    let (received, registrations) = (Recorder::new(), Arc::new(Mutex::new(Vec::new())));
+    let (inner, kept, adder) = (received.clone(), registrations.clone(), informer.clone());
     informer
         .add_handler(move |event: Event<ConfigMap>| {
             let mut kept = kept.lock().unwrap();
@@ -317,13 +317,13 @@ async fn a_handler_can_add_and_remove_others_from_inside() {
         .unwrap();
     start(&informer).await;
     quiet(&informer).await;
-    assert_eq!(heard.take(), ["initial a"]);
+    assert_eq!(received.take(), ["initial a"]);
     server.update(&item("a", "2")).unwrap();
     settled(&informer, &server).await;
     server.update(&item("a", "3")).unwrap();
     settled(&informer, &server).await;
     assert!(
-        heard.take().len() <= 1,
+        received.take().len() <= 1,
         "the second change came after the removal"
     );
     informer.shutdown().await;
@@ -335,18 +335,18 @@ async fn a_hundred_workers_abusing_handlers_during_events_and_shutdown() {
     const EVENTS: usize = 10_000;
     let server = Arc::new(ApiServer::start());
     let informer = informer_of(&server);
-    let steady = Heard::new();
+    let steady = Recorder::new();
     steady.add_to(&informer);
     start(&informer).await;
-    let heard = Arc::new(AtomicUsize::new(0));
+    let received = Arc::new(AtomicUsize::new(0));
     let workers: Vec<_> = (0..100)
         .map(|worker| {
-            let (informer, heard) = (informer.clone(), heard.clone());
+            let (informer, received) = (informer.clone(), received.clone());
             tokio::spawn(async move {
                 loop {
-                    let heard = heard.clone();
+                    let received = received.clone();
                     let added = informer.add_handler(move |_: Event<ConfigMap>| {
-                        heard.fetch_add(1, Ordering::Relaxed);
+                        received.fetch_add(1, Ordering::Relaxed);
                     });
                     let registration = match added {
                         Ok(registration) => registration,
@@ -393,5 +393,5 @@ async fn a_hundred_workers_abusing_handlers_during_events_and_shutdown() {
             .expect("every worker ends")
             .unwrap();
     }
-    assert!(heard.load(Ordering::Relaxed) > 0);
+    assert!(received.load(Ordering::Relaxed) > 0);
 }

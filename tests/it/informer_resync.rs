@@ -7,7 +7,7 @@ use informer_core::{Event, HandlerOptions, Registration, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Heard, item, server_with, start};
+use crate::support::{Recorder, item, server_with, start};
 
 fn secs(seconds: u64) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
@@ -24,22 +24,22 @@ fn informer_with(server: &ApiServer, resync: Option<Duration>) -> SharedInformer
 }
 
 /// Adds a handler with this resync period.
-fn add(informer: &SharedInformer<ConfigMap>, period: Option<Duration>) -> Heard<ConfigMap> {
-    let heard = Heard::new();
+fn add(informer: &SharedInformer<ConfigMap>, period: Option<Duration>) -> Recorder<ConfigMap> {
+    let received = Recorder::new();
     let options = HandlerOptions::default().resync(period);
-    informer.add_handler_with(options, heard.handler()).unwrap();
-    heard
+    informer.add_handler_with(options, received.handler()).unwrap();
+    received
 }
 
 /// The number of resyncs of `a` that each handler receives in each second after the start.
 async fn check_seconds(
     informer: &SharedInformer<ConfigMap>,
-    handlers: &[Heard<ConfigMap>],
+    handlers: &[Recorder<ConfigMap>],
     expected: &[&[usize]],
 ) {
     start(informer).await;
-    for heard in handlers {
-        assert_eq!(heard.take(), ["initial a"]);
+    for received in handlers {
+        assert_eq!(received.take(), ["initial a"]);
     }
     // The resyncs of a second come at its end; look shortly after it.
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -47,8 +47,8 @@ async fn check_seconds(
         tokio::time::sleep(Duration::from_secs(1)).await;
         let counts: Vec<usize> = handlers
             .iter()
-            .map(|heard| {
-                let events = heard.take();
+            .map(|received| {
+                let events = received.take();
                 assert!(events.iter().all(|event| event == "resync a"), "{events:?}");
                 events.len()
             })
@@ -169,13 +169,13 @@ async fn an_informer_that_never_resyncs_gives_nobody_resyncs() {
 async fn a_resync_delivers_the_current_state_and_is_not_a_change() {
     let server = server_with(&["a"]);
     let informer = informer_with(&server, secs(10));
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     server.update(&item("a", "2")).unwrap();
     tokio::time::sleep(Duration::from_secs(11)).await;
-    let events = heard.events();
-    assert_eq!(heard.take(), ["initial a", "update a", "resync a"]);
+    let events = received.events();
+    assert_eq!(received.take(), ["initial a", "update a", "resync a"]);
     let Some(Event::Updated { old, new, .. }) = events.last() else {
         panic!("{events:?}")
     };
@@ -187,7 +187,7 @@ async fn a_resync_delivers_the_current_state_and_is_not_a_change() {
 async fn a_removed_handler_is_not_resynced() {
     let server = server_with(&["a"]);
     let informer = informer_with(&server, secs(10));
-    let (gone, stays) = (Heard::new(), Heard::new());
+    let (gone, stays) = (Recorder::new(), Recorder::new());
     let registration = gone.add_to(&informer);
     stays.add_to(&informer);
     start(&informer).await;
@@ -203,13 +203,13 @@ async fn a_removed_handler_is_not_resynced() {
 async fn a_suspended_process_gets_one_resync_and_not_a_burst() {
     let server = server_with(&["a"]);
     let informer = informer_with(&server, secs(1));
-    let heard = add(&informer, secs(10));
+    let received = add(&informer, secs(10));
     start(&informer).await;
-    assert_eq!(heard.take(), ["initial a"]);
+    assert_eq!(received.take(), ["initial a"]);
     tokio::time::advance(Duration::from_secs(100)).await;
     tokio::time::sleep(Duration::from_secs(9)).await;
-    assert_eq!(heard.take(), ["resync a"]);
+    assert_eq!(received.take(), ["resync a"]);
     tokio::time::sleep(Duration::from_secs(10)).await;
-    assert_eq!(heard.take(), ["resync a"], "and the next a period later");
+    assert_eq!(received.take(), ["resync a"], "and the next a period later");
     informer.shutdown().await;
 }

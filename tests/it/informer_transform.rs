@@ -9,7 +9,7 @@ use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::{
-    Heard, informer_of, item, items, keys, label, server_with, settled, start, unseen, value, version_of,
+    Recorder, informer_of, item, items, keys, label, server_with, settled, start, unseen, value, version_of,
 };
 
 /// Upstream: TestTransformingInformer, TestSharedInformerTransformer.
@@ -24,8 +24,8 @@ async fn store_and_events_carry_transformed_objects_only() {
         })
         .build()
         .unwrap();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     server.create(&item("b", "1")).unwrap();
     settled(&informer, &server).await;
@@ -36,7 +36,7 @@ async fn store_and_events_carry_transformed_objects_only() {
     assert_eq!(items(&informer), ["a=<1>"]);
 
     let mut seen = Vec::new();
-    for event in heard.events() {
+    for event in received.events() {
         if let Event::Updated { old, .. } = &event {
             seen.push(label(old));
         }
@@ -160,8 +160,8 @@ async fn a_transform_is_in_force_from_the_first_object_on() {
         })
         .build()
         .unwrap();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     assert_eq!(keys(&informer), ["default/b"]);
     assert!(
@@ -176,6 +176,6 @@ async fn a_transform_is_in_force_from_the_first_object_on() {
         stale.len() == 1 && stale[0].1.contains("not this one"),
         "{stale:?}"
     );
-    assert_eq!(heard.take(), ["initial b"]);
+    assert_eq!(received.take(), ["initial b"]);
     informer.shutdown().await;
 }

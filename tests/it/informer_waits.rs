@@ -13,14 +13,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::scripted::Rig;
-use crate::support::{Door, Heard, LONG, informer_of, item, quiet, server_with, start, version_of};
+use crate::support::{Door, LONG, Recorder, informer_of, item, quiet, server_with, start, version_of};
 
 /// Upstream: TestWaitFor, as far as it applies: many wait, all wake, and a late caller does not wait.
 #[tokio::test(start_paused = true)]
 async fn any_number_of_tasks_can_wait() {
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     let woken = Arc::new(AtomicUsize::new(0));
     let waiters: Vec<_> = (0..1_000)
         .map(|_| {
@@ -57,7 +57,7 @@ async fn waits_for_sync_end_with_the_stop() {
     let informer = SharedInformer::<ConfigMap>::builder(door.client(&server))
         .build()
         .unwrap();
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     informer.start().unwrap();
     let waiting = informer.clone();
     let waiter = tokio::spawn(async move { waiting.synced().await });
@@ -95,7 +95,7 @@ async fn a_wait_for_a_write_ends_with_an_equal_or_a_newer_store_and_not_before()
         let watch = rig.server.watch().await.open();
         watch.add("a@0");
         watch.initial_end("0");
-        assert_eq!(rig.heard().await, ["add(initial) a@0"]);
+        assert_eq!(rig.received().await, ["add(initial) a@0"]);
         let informer = rig.informer.clone();
         let written = ResourceVersion::new("2");
         let mut wait = tokio::spawn(async move {
@@ -131,13 +131,13 @@ async fn versions_that_cannot_be_ordered_cannot_be_waited_for() {
             version: elsewhere.clone()
         })
     );
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     server.update(&item("a", "2")).unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     quiet(&informer).await;
     assert_ne!(informer.last_sync_resource_version(), Some(version_of(&written)));
-    assert_eq!(heard.take(), ["initial a", "update a"]);
+    assert_eq!(received.take(), ["initial a", "update a"]);
     informer.shutdown().await;
 }
 
@@ -174,7 +174,7 @@ async fn a_token_cancelled_before_the_start_ends_every_wait() {
     ends("wait_for", wait.boxed(), token).await;
 
     let (informer, token) = make();
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     let wait = async move {
         assert_eq!(registration.synced().await, Err(HandlerEnded::Stopped));
         drop(informer);
@@ -210,7 +210,7 @@ async fn waits_that_begin_after_the_token_was_cancelled_end_at_once() {
     let token = CancellationToken::new();
     let builder = SharedInformer::<ConfigMap>::builder(server.client()).cancel_with(&token);
     let informer = builder.build().unwrap();
-    let registration = Heard::new().add_to(&informer);
+    let registration = Recorder::new().add_to(&informer);
     token.cancel();
     let waits = async {
         assert_eq!(registration.synced().await, Err(HandlerEnded::Stopped));

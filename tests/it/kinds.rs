@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::{Heard, keys, pod, settled, start, unseen};
+use crate::support::{Recorder, keys, pod, settled, start, unseen};
 
 /// A custom resource, as users derive them.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,25 +68,25 @@ async fn check_kind<K>(
     let key = informer_core::ObjectKey::of(first.meta()).unwrap();
     server.create(&first).unwrap();
     let informer = builder.build().unwrap();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     assert_eq!(informer.status().resource, resource);
     let name = key.name();
-    assert_eq!(heard.take(), [format!("initial {name}")]);
+    assert_eq!(received.take(), [format!("initial {name}")]);
     let mut second = first.clone();
     change(&mut second);
     server.update(&second).unwrap();
     settled(&informer, server).await;
-    assert_eq!(heard.take(), [format!("update {name}")]);
+    assert_eq!(received.take(), [format!("update {name}")]);
     unseen(server, || server.delete(&first).unwrap());
     settled(&informer, server).await;
-    assert_eq!(heard.take(), [format!("missed {name}")]);
+    assert_eq!(received.take(), [format!("missed {name}")]);
     server.create(&first).unwrap();
     settled(&informer, server).await;
     server.delete(&first).unwrap();
     settled(&informer, server).await;
-    assert_eq!(heard.take(), [format!("add {name}"), format!("delete {name}")]);
+    assert_eq!(received.take(), [format!("add {name}"), format!("delete {name}")]);
     assert_eq!(informer.indexer().get(&key).map(drop), None);
     informer.shutdown().await;
 }
@@ -198,14 +198,14 @@ async fn metadata_only_is_requested_by_its_accept_header() {
         server.create(&pod("front-0", "node-1")).unwrap();
         let builder = SharedInformer::<PartialObjectMeta<Pod>>::builder(server.client());
         let informer = builder.initial_state(initial).build().unwrap();
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         start(&informer).await;
         let mut labelled = pod("front-0", "node-1");
         labelled.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
         server.update(&labelled).unwrap();
         settled(&informer, &server).await;
-        assert_eq!(heard.take(), ["initial front-0", "update front-0"]);
+        assert_eq!(received.take(), ["initial front-0", "update front-0"]);
         let cached = &informer.indexer().list()[0];
         assert_eq!(cached.metadata.labels, labelled.metadata.labels);
         assert_eq!(informer.status().resource, "pods");

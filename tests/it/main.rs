@@ -54,7 +54,7 @@ mod reflector_retry;
 mod reflector_watch_list;
 mod scenario;
 mod scenario_script;
-mod scenario_stage;
+mod scenario_setup;
 mod scripted;
 mod storm;
 mod support;

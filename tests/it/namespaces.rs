@@ -6,7 +6,7 @@ use informer_core::{InitialState, ResourceVersion, Scope, SharedInformer, State}
 use informer_testing::{ApiServer, Verb};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Door, Heard, LONG, item_in, keys, quiet, settled, start, version_of};
+use crate::support::{Door, LONG, Recorder, item_in, keys, quiet, settled, start, version_of};
 
 fn server() -> ApiServer {
     let server = ApiServer::start();
@@ -52,19 +52,19 @@ async fn only_one_namespace_is_requested() {
 async fn several_namespaces_are_one_cache_and_one_history() {
     let server = server();
     let informer = informer_over(&server, &["web", "db"]);
-    let heard = Heard::new();
-    let registration = heard.add_to(&informer);
+    let received = Recorder::new();
+    let registration = received.add_to(&informer);
     start(&informer).await;
     assert_eq!(keys(&informer), ["db/a", "db/b", "web/a"]);
     assert!(registration.has_synced());
-    let mut initial = heard.take();
+    let mut initial = received.take();
     initial.sort();
     assert_eq!(initial, ["initial a", "initial a", "initial b"]);
     server.create(&item_in("web", "new", "1")).unwrap();
     server.delete(&item_in("db", "a", "")).unwrap();
     server.create(&item_in("elsewhere", "unheard", "1")).unwrap();
     settled(&informer, &server).await;
-    let mut told = heard.take();
+    let mut told = received.take();
     told.sort();
     assert_eq!(told, ["add new", "delete a"]);
     assert_eq!(keys(&informer), ["db/b", "web/a", "web/new"]);
@@ -127,10 +127,10 @@ async fn a_relist_of_one_namespace_does_not_touch_the_other() {
             .initial_state(initial)
             .build()
             .unwrap();
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         start(&informer).await;
-        heard.take();
+        received.take();
         // Only a namespace with changes is behind the compaction; both relist, one after the other.
         server.close_watches();
         server.delete(&item_in("web", "a", "")).unwrap();
@@ -138,7 +138,7 @@ async fn a_relist_of_one_namespace_does_not_touch_the_other() {
         server.compact(server.revision());
         settled(&informer, &server).await;
         assert_eq!(
-            heard.take(),
+            received.take(),
             ["missed a", "add z"],
             "{initial:?}: db/a is another object"
         );
@@ -159,14 +159,14 @@ async fn it_is_in_sync_when_every_namespace_is() {
     };
     let sources = vec![source(server.client(), "web"), source(door.client(&server), "db")];
     let informer = SharedInformer::builder_from_sources(sources).build().unwrap();
-    let heard = Heard::new();
-    let registration = heard.add_to(&informer);
+    let received = Recorder::new();
+    let registration = received.add_to(&informer);
     door.shut(403, "Forbidden");
     informer.start().unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
     quiet(&informer).await;
     assert_eq!(keys(&informer), ["web/a"], "what is there can be read");
-    assert_eq!(heard.take(), ["initial a"]);
+    assert_eq!(received.take(), ["initial a"]);
     assert!(!informer.has_synced() && !registration.has_synced());
     let status = informer.status();
     assert!(
@@ -178,7 +178,7 @@ async fn it_is_in_sync_when_every_namespace_is() {
     door.open();
     informer.synced_within(LONG).await.unwrap();
     registration.synced().await.unwrap();
-    assert_eq!(heard.take(), ["initial a", "initial b"]);
+    assert_eq!(received.take(), ["initial a", "initial b"]);
     informer.shutdown().await;
 }
 

@@ -26,7 +26,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use tokio::runtime::{Handle, Runtime};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Heard, LONG, item, item_in, keys, settled, value};
+use crate::support::{LONG, Recorder, item, item_in, keys, settled, value};
 
 type InformerBuilder = SharedInformerBuilder<ConfigMap>;
 type Edit<B> = Box<dyn Fn(B) -> B + Send + Sync>;
@@ -99,15 +99,15 @@ impl Made {
     }
 
     async fn resyncs(self) -> bool {
-        let heard = Heard::new();
-        heard.add_to(&self.informer);
+        let received = Recorder::new();
+        received.add_to(&self.informer);
         self.synced().await;
         tokio::time::sleep(Duration::from_secs(10)).await;
-        heard.take().iter().any(|event| event.starts_with("resync"))
+        received.take().iter().any(|event| event.starts_with("resync"))
     }
 
     async fn names_its_handler(self) -> bool {
-        Heard::new().add_to(&self.informer);
+        Recorder::new().add_to(&self.informer);
         self.informer.status().handlers[0].name == "of-the-builder"
     }
 

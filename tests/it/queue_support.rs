@@ -1,5 +1,4 @@
-//! What the tests of the queue share: objects, batches as text, and an informer over a server that says what
-//! it is told to.
+//! Shared by the tests of the queue: objects, batches as text, and an informer over a scripted server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,15 +146,14 @@ pub(crate) async fn replace(sender: &DeltaSender<ConfigMap>, at: u64, objects: &
     sender.replace_all(state).await.unwrap();
 }
 
-/// What a server is told to say.
+/// What a server sends.
 enum Said {
     Event(WatchEvent<ConfigMap>),
     /// The watch's history is gone: the next request is a list.
     Expired,
 }
 
-/// A server that answers each list with the next one it was given, and says in its watches what it is told
-/// to.
+/// A server that answers each list with the next scripted one, and sends scripted events in its watches.
 pub(crate) struct Scripted {
     namespace: Option<&'static str>,
     lists: Mutex<mpsc::UnboundedReceiver<(u64, Vec<Arc<ConfigMap>>)>>,
@@ -214,7 +212,7 @@ impl ListWatch<ConfigMap> for Scripted {
     }
 }
 
-/// The hand that writes a server's script.
+/// Writes the script of a server.
 pub(crate) struct Server {
     lists: UnboundedSender<(u64, Vec<Arc<ConfigMap>>)>,
     watch: UnboundedSender<Said>,
@@ -266,23 +264,23 @@ pub(crate) fn informer(sources: Vec<Arc<dyn ListWatch<ConfigMap>>>) -> SharedInf
     SharedInformer::builder_from_sources(sources).offload(Offload::Inline)
 }
 
-/// A handler that runs on the test's thread and sends what it hears.
+/// A handler that runs on the test's thread and forwards its events.
 pub(crate) fn listen(informer: &SharedInformer<ConfigMap>) -> UnboundedReceiver<String> {
-    let (tell, heard) = unbounded_channel();
+    let (tell, received) = unbounded_channel();
     let handler = move |event: Event<ConfigMap>| {
         // The test may have ended.
         let _ = tell.send(format!("{event:?}"));
     };
     let options = HandlerOptions::default().run_on(Offload::Inline);
     informer.add_handler_with(options, handler).unwrap();
-    heard
+    received
 }
 
-/// An informer over one scripted server, and what its handler hears.
+/// An informer over one scripted server, and the events of its handler.
 pub(crate) struct Script {
     pub(crate) informer: SharedInformer<ConfigMap>,
     pub(crate) server: Server,
-    heard: UnboundedReceiver<String>,
+    received: UnboundedReceiver<String>,
 }
 
 impl Script {
@@ -298,33 +296,33 @@ impl Script {
     ) -> Self {
         let (server, source) = Server::new(None);
         let informer = configure(informer(vec![source])).build().unwrap();
-        let heard = listen(&informer);
+        let received = listen(&informer);
         server.list(at, objects);
         informer.start().unwrap();
         informer.synced_within(LONG).await.unwrap();
         Self {
             informer,
             server,
-            heard,
+            received,
         }
     }
 
-    /// Hears these events, in this order, and then none for a while.
+    /// Receives these events, in this order, and then none for a while.
     #[track_caller]
     pub(crate) fn check<'a>(&'a mut self, expected: &'a [&'a str]) -> impl Future<Output = ()> + 'a {
         let caller = std::panic::Location::caller();
         async move {
-            let mut heard = Vec::new();
-            while let Ok(Some(event)) = timeout(LONG, self.heard.recv()).await {
-                heard.push(event);
+            let mut received = Vec::new();
+            while let Ok(Some(event)) = timeout(LONG, self.received.recv()).await {
+                received.push(event);
             }
-            assert_eq!(heard, expected, "at {caller}");
+            assert_eq!(received, expected, "at {caller}");
         }
     }
 
     /// The next event, whatever comes after it.
     pub(crate) async fn next(&mut self) -> String {
-        timeout(LONG, self.heard.recv())
+        timeout(LONG, self.received.recv())
             .await
             .expect("no event")
             .expect("the handler lives")

@@ -28,11 +28,11 @@ async fn lists_whatever_is_cached_then_watches_after_that_version() {
     let watch = rig.server.watch().await;
     assert_eq!(watch.request.from, WatchFrom::After("5".into()));
     let watch = watch.open();
-    assert_eq!(rig.heard().await, ["add(initial) a@1", "add(initial) b@2"]);
+    assert_eq!(rig.received().await, ["add(initial) a@1", "add(initial) b@2"]);
     assert!(matches!(rig.state().await, State::Live));
 
     watch.modify("a@6");
-    assert_eq!(rig.heard().await, ["update a@1->6"]);
+    assert_eq!(rig.received().await, ["update a@1->6"]);
     assert_eq!(rig.store().await, ["a@6", "b@2"]);
 }
 
@@ -43,7 +43,7 @@ async fn additions_updates_and_deletions_of_a_watch_reach_the_store_in_order() {
     watch.delete("a@6");
     watch.modify("b@7");
     watch.add("c@8");
-    assert_eq!(rig.heard().await, ["delete a@6", "update b@2->7", "add c@8"]);
+    assert_eq!(rig.received().await, ["delete a@6", "update b@2->7", "add c@8"]);
     assert_eq!(rig.store().await, ["b@7", "c@8"]);
     assert_eq!(rig.version().await, "8");
 }
@@ -53,7 +53,7 @@ async fn additions_updates_and_deletions_of_a_watch_reach_the_store_in_order() {
 async fn an_unknown_event_changes_nothing() {
     let (mut rig, watch) = Rig::synced("5", &["a@1"]).await;
     watch.send(Ok(WatchEvent::Unknown));
-    assert!(rig.heard().await.is_empty());
+    assert!(rig.received().await.is_empty());
     assert_eq!(rig.scope().await.counts.events, 1);
     assert_eq!(rig.version().await, "5");
     drop(watch);
@@ -155,7 +155,7 @@ async fn whatever_failed_before_the_store_equals_the_next_list() {
     rig.server.list().await.page("9", &["c@8"]);
     let _watch = rig.server.watch().await.open();
     assert_eq!(
-        rig.heard().await,
+        rig.received().await,
         [
             "add(initial) a@1",
             "update a@1->2",
@@ -177,7 +177,7 @@ async fn an_unchanged_object_in_a_relist_is_not_delivered_without_a_resync() {
     watch.fail(expired());
     rig.server.list().await.page("9", &["a@1"]);
     let _watch = rig.server.watch().await.open();
-    assert!(rig.heard().await.is_empty());
+    assert!(rig.received().await.is_empty());
     assert_eq!(rig.version().await, "9");
 }
 
@@ -219,7 +219,7 @@ async fn nothing_of_a_list_that_breaks_reaches_the_store() {
     page.fail(status(500, "InternalError"));
     rig.server.list().await.page("6", &["a@1"]);
     let _watch = rig.server.watch().await.open();
-    assert_eq!(rig.heard().await, ["add(initial) a@1"]);
+    assert_eq!(rig.received().await, ["add(initial) a@1"]);
     assert_eq!(rig.store().await, ["a@1"]);
 }
 
@@ -236,7 +236,7 @@ async fn a_list_without_its_version_is_an_error() {
         settle().await;
         assert!(matches!(rig.state().await, State::BackingOff { .. }));
         rig.server.list().await.page("6", &["a@1"]);
-        assert_eq!(rig.heard().await, ["add(initial) a@1"]);
+        assert_eq!(rig.received().await, ["add(initial) a@1"]);
     }
 }
 
@@ -250,7 +250,10 @@ async fn an_unsafe_delete_of_a_corrupt_object_leads_to_a_relist() {
     watch.fail(status(500, "StorageReadError"));
     rig.server.list().await.page("9", &["a@1"]);
     let _watch = rig.server.watch().await.open();
-    assert_eq!(rig.heard().await, ["add corrupt@6", "delete(missed) corrupt@6"]);
+    assert_eq!(
+        rig.received().await,
+        ["add corrupt@6", "delete(missed) corrupt@6"]
+    );
     assert_eq!(rig.store().await, ["a@1"]);
     assert_eq!(rig.version().await, "9");
 }
@@ -264,7 +267,7 @@ async fn an_undecodable_event_is_reported_and_the_watch_goes_on() {
         object: undecodable(Some("a@6")),
     }));
     watch.modify("b@7");
-    assert_eq!(rig.heard().await, ["update b@2->7"]);
+    assert_eq!(rig.received().await, ["update b@2->7"]);
     assert_eq!(rig.store().await, ["a@1", "b@7"]);
     let stale = rig.informer.status().stale;
     assert_eq!(stale.len(), 1, "{stale:?}");
@@ -282,7 +285,7 @@ async fn an_unreadable_delete_leads_to_a_relist() {
     let list = rig.server.list().await;
     assert_eq!(list.to_string(), "list >=5");
     list.page("9", &["a@1"]);
-    assert_eq!(rig.heard().await, ["delete(missed) b@2"]);
+    assert_eq!(rig.received().await, ["delete(missed) b@2"]);
 }
 
 /// Continuity: a replica that lags behind must not take the cache back.
@@ -301,7 +304,7 @@ async fn an_older_state_than_was_seen_is_refused() {
     assert_eq!(list.to_string(), "list newest limit 500");
     list.page("60", &["a@55"]);
     let _watch = rig.server.watch().await.open();
-    assert_eq!(rig.heard().await, ["update a@40->55"]);
+    assert_eq!(rig.received().await, ["update a@40->55"]);
     assert_eq!(rig.scope().await.counts.rewinds, 0);
 }
 
@@ -314,11 +317,11 @@ async fn a_rewind_of_the_newest_state_is_followed_and_reported() {
     let watch = rig.server.watch().await;
     assert_eq!(watch.to_string(), "watch after 30");
     let watch = watch.open();
-    assert_eq!(rig.heard().await, ["delete(missed) b@45", "update a@40->20"]);
+    assert_eq!(rig.received().await, ["delete(missed) b@45", "update a@40->20"]);
     assert_eq!(rig.version().await, "30");
     assert_eq!(rig.scope().await.counts.rewinds, 1);
     watch.modify("a@31");
-    assert_eq!(rig.heard().await, ["update a@20->31"]);
+    assert_eq!(rig.received().await, ["update a@20->31"]);
 }
 
 /// A version becomes part of every later request: one that no server could read again is not accepted.

@@ -14,12 +14,12 @@ async fn after_the_end_bookmark_silence_is_no_failure() {
     let watch = rig.server.watch().await.open();
     watch.add("a@1");
     watch.initial_end("5");
-    assert_eq!(rig.heard().await, ["add(initial) a@1"]);
+    assert_eq!(rig.received().await, ["add(initial) a@1"]);
     // Twice the deadline of the bookmark.
     rig.server.is_left_alone_for(Duration::from_secs(60)).await;
     assert!(watch.is_read());
     watch.modify("a@6");
-    assert_eq!(rig.heard().await, ["update a@1->6"]);
+    assert_eq!(rig.received().await, ["update a@1->6"]);
     assert_eq!(rig.server.asked, ["watch-list newest"]);
 }
 
@@ -40,7 +40,7 @@ async fn a_stream_that_sends_nothing_is_given_up_after_the_deadline_that_was_cho
         );
         assert!(!watch.is_read(), "the silent stream is dropped");
         list.page("5", &["a@1"]);
-        assert_eq!(rig.heard().await, ["add(initial) a@1"]);
+        assert_eq!(rig.received().await, ["add(initial) a@1"]);
     }
 }
 
@@ -55,6 +55,6 @@ async fn a_new_initial_object_moves_the_deadline() {
     watch.add("b@2");
     rig.server.is_left_alone_for(Duration::from_secs(20)).await;
     watch.initial_end("5");
-    assert_eq!(rig.heard().await, ["add(initial) a@1", "add(initial) b@2"]);
+    assert_eq!(rig.received().await, ["add(initial) a@1", "add(initial) b@2"]);
     assert_eq!(rig.server.asked, ["watch-list newest"]);
 }

@@ -41,7 +41,7 @@ async fn an_explicit_page_size_is_always_used_and_pages_are_joined() {
     third.page("10", &["i@9", "j@10"]);
     let watch = rig.server.watch().await;
     assert_eq!(watch.to_string(), "watch after 10");
-    assert_eq!(rig.heard().await.len(), 10);
+    assert_eq!(rig.received().await.len(), 10);
 
     // Also where a version is requested.
     watch.open().fail(expired());

@@ -334,10 +334,10 @@ async fn forbidden_and_not_found_are_visible_retried_slowly_and_recovered_from()
 #[tokio::test(start_paused = true)]
 async fn the_error_handler_receives_every_failure_and_may_panic() {
     let errors = Arc::new(Mutex::new(Vec::new()));
-    let heard = errors.clone();
+    let received = errors.clone();
     let mut rig = Rig::with(config(InitialState::List), |builder| {
         builder.on_watch_error(move |scope, error| {
-            heard.lock().unwrap().push(format!("{scope}: {error}"));
+            received.lock().unwrap().push(format!("{scope}: {error}"));
             panic!("a handler's own fault");
         })
     });
@@ -378,7 +378,7 @@ async fn a_panicking_source_is_reported_and_retried() {
     list.page("6", &["a@1"]);
     let watch = rig.server.watch().await.open();
     watch.modify("a@7");
-    assert_eq!(rig.heard().await, ["add(initial) a@1", "update a@1->7"]);
+    assert_eq!(rig.received().await, ["add(initial) a@1", "update a@1->7"]);
 }
 
 #[tokio::test(start_paused = true)]

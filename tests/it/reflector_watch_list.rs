@@ -26,16 +26,16 @@ async fn one_watch_brings_the_state_and_goes_on_with_the_changes() {
     watch.add("a@1");
     watch.add("b@2");
     assert!(
-        rig.heard().await.is_empty(),
+        rig.received().await.is_empty(),
         "nothing is visible before the bookmark"
     );
     assert!(!rig.informer.has_synced());
     watch.initial_end("5");
-    assert_eq!(rig.heard().await, ["add(initial) a@1", "add(initial) b@2"]);
+    assert_eq!(rig.received().await, ["add(initial) a@1", "add(initial) b@2"]);
     assert!(rig.informer.has_synced());
     assert_eq!(rig.version().await, "5");
     watch.modify("a@6");
-    assert_eq!(rig.heard().await, ["update a@1->6"]);
+    assert_eq!(rig.received().await, ["update a@1->6"]);
     assert_eq!(rig.server.asked, ["watch-list newest"]);
     assert_eq!(rig.scope().await.watch_list, WatchListVerdict::Works);
 }
@@ -73,7 +73,7 @@ async fn changes_before_the_bookmark_are_part_of_the_state() {
     watch.modify("a@4");
     watch.delete("b@5");
     watch.initial_end("5");
-    assert_eq!(rig.heard().await, ["add(initial) a@4", "add(initial) c@3"]);
+    assert_eq!(rig.received().await, ["add(initial) a@4", "add(initial) c@3"]);
     assert_eq!(rig.store().await, ["a@4", "c@3"]);
 }
 
@@ -84,7 +84,7 @@ async fn an_ordinary_bookmark_is_not_the_end() {
     let watch = rig.server.watch().await.open();
     watch.add("a@1");
     watch.bookmark("5");
-    assert!(rig.heard().await.is_empty());
+    assert!(rig.received().await.is_empty());
     assert!(!rig.informer.has_synced());
 }
 
@@ -115,7 +115,7 @@ async fn an_expired_watch_leads_to_a_watch_list_not_older_than_was_seen() {
     watch.add("b@7");
     watch.initial_end("9");
     assert_eq!(
-        rig.heard().await,
+        rig.received().await,
         ["add(initial) a@1", "delete(missed) a@1", "add b@7"]
     );
 }
@@ -132,7 +132,7 @@ async fn a_stream_cut_before_the_bookmark_leaves_no_ghost() {
     let list = rig.server.list().await;
     assert_eq!(list.to_string(), "list any limit 500");
     list.page("5", &["a@2"]);
-    assert_eq!(rig.heard().await, ["add(initial) a@2"]);
+    assert_eq!(rig.received().await, ["add(initial) a@2"]);
     assert_eq!(rig.store().await, ["a@2"]);
     // The next relist tries streaming again.
     rig.server.watch().await.fail(expired());
@@ -155,7 +155,7 @@ async fn a_stream_closed_twice_without_its_bookmark_leads_to_lists_for_good() {
     assert_eq!(watch.to_string(), "watch-list newest");
     drop(watch.open());
     rig.server.list().await.page("5", &["b@2"]);
-    assert_eq!(rig.heard().await, ["add(initial) b@2"]);
+    assert_eq!(rig.received().await, ["add(initial) b@2"]);
     rig.server.watch().await.fail(expired());
     assert_eq!(
         rig.server.list().await.to_string(),
@@ -327,7 +327,7 @@ async fn undecodable_initial_events_do_not_stop_the_stream() {
     watch.send(Ok(upserted(undecodable(Some("c@3")))));
     watch.send(Ok(deleted(undecodable(Some("b@4")))));
     watch.initial_end("5");
-    assert_eq!(rig.heard().await, ["add(initial) a@1"]);
+    assert_eq!(rig.received().await, ["add(initial) a@1"]);
     assert_eq!(rig.informer.status().stale.len(), 1);
     watch.fail(expired());
     let watch = rig.server.watch().await.open();
@@ -358,7 +358,7 @@ async fn a_transform_runs_once_per_object_also_in_the_initial_stream() {
         ["a@1{seen=once}", "b@2{seen=once}", "c@6{seen=once}"]
     );
     assert_eq!(calls.load(Ordering::Relaxed), 3);
-    assert_eq!(rig.heard().await.len(), 3);
+    assert_eq!(rig.received().await.len(), 3);
 }
 
 /// kubernetes#140890: events that add no initial object are not progress.
@@ -420,7 +420,7 @@ async fn a_large_initial_stream_may_take_minutes() {
         }
     }
     watch.initial_end("1000");
-    assert_eq!(rig.heard().await.len(), 1_000);
+    assert_eq!(rig.received().await.len(), 1_000);
     assert_eq!(rig.scope().await.watch_list, WatchListVerdict::Works);
 }
 

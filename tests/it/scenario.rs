@@ -1,5 +1,5 @@
-//! Plays every script of `tests/scenarios`: what the server says, then what handlers hear and what the store
-//! holds.
+//! Plays every script of `tests/scenarios`: what the server sends, then the events of the handlers and the contents of the
+//! store.
 //!
 //! The language is described in `tests/scenarios/README.md`. With `UPDATE=1` in the environment the
 //! expectations are rewritten to what happened; look at the difference before you keep it.
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::scenario_script::{Line, Step};
-use super::scenario_stage::Stage;
+use super::scenario_setup::Setup;
 
 #[test]
 fn every_scenario_plays_out_as_written() {
@@ -45,33 +45,33 @@ fn play(text: &str) -> Result<String, String> {
         .build()
         .expect("a runtime can be made");
     runtime.block_on(async {
-        let mut stage: Option<Stage> = None;
+        let mut setup: Option<Setup> = None;
         let mut played = String::new();
         for (index, raw) in text.lines().enumerate() {
             let at = |error: String| format!("line {}: {error}\n    {raw}", index + 1);
             let line = Line::parse(raw).map_err(at)?;
             match line.step {
                 Step::Nothing => played.push_str(raw),
-                Step::Informer(settings) if stage.is_none() => {
-                    stage = Some(Stage::open(&settings));
+                Step::Informer(settings) if setup.is_none() => {
+                    setup = Some(Setup::open(&settings));
                     played.push_str(raw);
                 }
                 Step::Informer(_) => return Err(at("`informer` can only be the first step".to_owned())),
                 Step::Act(action) => {
-                    let stage = stage.get_or_insert_with(|| Stage::open(&Default::default()));
-                    stage.act(line.scope, action).await.map_err(at)?;
+                    let setup = setup.get_or_insert_with(|| Setup::open(&Default::default()));
+                    setup.act(line.scope, action).await.map_err(at)?;
                     played.push_str(raw);
                 }
                 Step::Look(question) => {
-                    let stage = stage.get_or_insert_with(|| Stage::open(&Default::default()));
-                    let seen = stage.look(line.scope, question).await.map_err(at)?;
+                    let setup = setup.get_or_insert_with(|| Setup::open(&Default::default()));
+                    let seen = setup.look(line.scope, question).await.map_err(at)?;
                     played.push_str(&line.with_answer(&seen));
                 }
             }
             played.push('\n');
         }
-        match stage {
-            Some(mut stage) => stage.close().await.map(|()| played),
+        match setup {
+            Some(mut setup) => setup.close().await.map(|()| played),
             None => Err("the script does nothing".to_owned()),
         }
     })
@@ -115,7 +115,7 @@ fn what_a_script_leaves_out_or_gets_wrong_is_an_error() {
     for (text, error) in [
         (
             "list rv=5 pod/a@1\n",
-            "the script ends, but `main` also heard: add(initial) a@1",
+            "the script ends, but `main` also received: add(initial) a@1",
         ),
         (
             "watch add a@1\n",

@@ -77,13 +77,13 @@ pub(crate) enum HandlerKind {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Question<'a> {
-    /// What a handler heard since it was last asked.
+    /// Events of a handler since the last check.
     Expect(&'a str),
     Store,
     Version,
     State,
     Synced,
-    /// What the server was asked since the last time.
+    /// Requests to the server since the last check.
     Asked,
     /// Keys whose newest state could not be used.
     Stale,
@@ -239,7 +239,7 @@ fn parse_failure(text: &str) -> Result<Failure, String> {
     })
 }
 
-/// `expired`, `too-large`, `refused`, `broken`, a code, or `429:7s` with the wait the server asks for.
+/// `expired`, `too-large`, `refused`, `broken`, a code, or `429:7s` with a `Retry-After`.
 fn parse_error(text: &str) -> Result<SourceError, String> {
     Ok(match text {
         "expired" => expired(),

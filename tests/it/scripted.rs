@@ -21,9 +21,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 pub(crate) use rig::{Rig, config, settle, timed};
-pub(crate) use text::{expired, metadata, pod, refused, short, show, status, tell, too_many, undecodable};
+pub(crate) use text::{
+    describe, expired, metadata, pod, refused, short, show, status, too_many, undecodable,
+};
 
-/// How long a test waits for a request before it says that none comes: longer than any backoff.
+/// How long a test waits for a request before it fails: longer than any backoff.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The informer's end: hands every request to the test.
@@ -189,7 +191,7 @@ impl ListCall {
         self.page_with(metadata(version), pods);
     }
 
-    /// Answers with a page that says there is another.
+    /// Answers with a page that is not the last.
     pub(crate) fn page_before(self, version: &str, token: &str, pods: &[&str]) {
         let more = ListMetadata {
             continue_token: Some(token.to_owned()),

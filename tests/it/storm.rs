@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::support::{Heard, believed, item_in, items, label, quiet};
+use super::support::{Recorder, final_items, item_in, items, label, quiet};
 
 const NAMESPACES: [&str; 2] = ["default", "kube-system"];
 
@@ -39,11 +39,11 @@ async fn storm(seed: u64) {
         })
         .unwrap();
     let inline = HandlerOptions::default().run_on(Offload::Inline);
-    let exact = Heard::new();
+    let exact = Recorder::new();
     informer
         .add_handler_with(inline.clone(), exact.handler())
         .unwrap();
-    let folding = Heard::new();
+    let folding = Recorder::new();
     let tight = inline.clone().buffer(2).on_overflow(Overflow::Coalesce);
     informer.add_handler_with(tight, folding.handler()).unwrap();
 
@@ -63,11 +63,11 @@ async fn storm(seed: u64) {
             0 => server.compact(server.revision()),
             1 => server.close_watches(),
             2 if step > 40 && late.is_none() => {
-                let heard = Heard::new();
+                let received = Recorder::new();
                 informer
-                    .add_handler_with(inline.clone(), heard.handler())
+                    .add_handler_with(inline.clone(), received.handler())
                     .unwrap();
-                late = Some(heard);
+                late = Some(received);
             }
             _ => {}
         }
@@ -89,8 +89,8 @@ async fn storm(seed: u64) {
         waited += Duration::from_secs(1);
     }
     quiet(&informer).await;
-    for heard in [Some(exact), Some(folding), late].into_iter().flatten() {
-        assert_eq!(sorted(believed(&heard.events())), expected, "seed {seed}");
+    for received in [Some(exact), Some(folding), late].into_iter().flatten() {
+        assert_eq!(sorted(final_items(&received.events())), expected, "seed {seed}");
     }
     let counts = informer.status().scopes[0].counts;
     assert_eq!(counts.rewinds, 0, "seed {seed}: nothing was rewound");

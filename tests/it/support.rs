@@ -1,4 +1,4 @@
-//! What the tests of whole informers share: objects, a record of what a handler heard, and ways to wait and
+//! What the tests of whole informers share: objects, a record of what a handler received, and ways to wait and
 //! to disturb.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use http::{Request, Response};
 use http_body_util::Either;
 use informer_core::{Event, HandlerStatus, Object, ResourceVersion, SharedInformer};
 use informer_it::recorder::final_state;
-pub(crate) use informer_it::recorder::{Recorder as Heard, summary as words};
+pub(crate) use informer_it::recorder::{Recorder, summary as words};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -105,7 +105,7 @@ pub(crate) async fn start<K: Object>(informer: &SharedInformer<K>) {
     quiet(informer).await;
 }
 
-/// Waits until the cache has all that the server has, and the handlers have heard it.
+/// Waits until the cache equals the server, and the handlers have received every event.
 pub(crate) async fn settled<K: Object>(informer: &SharedInformer<K>, server: &ApiServer) {
     let version = ResourceVersion::new(&server.resource_version());
     informer.wait_until_within(&version, LONG).await.unwrap();
@@ -127,21 +127,21 @@ pub(crate) async fn quiet<K: Object>(informer: &SharedInformer<K>) {
     }
 }
 
-/// Lets something happen that no watch can tell of: only a new list shows it.
+/// Makes changes that no watch can see: only a new list shows them.
 pub(crate) fn unseen(server: &ApiServer, happening: impl FnOnce()) {
     server.close_watches();
     happening();
     server.compact(server.revision());
 }
 
-/// How many tasks the runtime has, the test itself not counted.
+/// The number of tasks of the runtime, without the test itself.
 pub(crate) fn tasks() -> usize {
     tokio::runtime::Handle::current().metrics().num_alive_tasks()
 }
 
 /// Checks that events are consistent, and returns the objects that the handler knows at the end, as
 /// `name=value`.
-pub(crate) fn believed(events: &[Event<ConfigMap>]) -> Vec<String> {
+pub(crate) fn final_items(events: &[Event<ConfigMap>]) -> Vec<String> {
     let known = final_state(events).unwrap_or_else(|reason| panic!("{reason}"));
     known.values().map(|object| label(object)).collect()
 }
@@ -157,7 +157,7 @@ struct Refusal {
 }
 
 impl Door {
-    /// A client of the server that goes through this door.
+    /// A client of the server behind this door.
     pub(crate) fn client(&self, server: &ApiServer) -> Client {
         let (door, service) = (self.clone(), server.service());
         let guarded = tower::service_fn(move |request: Request<Body>| {

@@ -44,8 +44,8 @@ pub fn watch() -> Watched {
     Watched(test.id())
 }
 
-/// The test on this thread has done one of many steps: its time begins anew. For tests that run as long as
-/// they are asked to.
+/// The test on this thread has done one of many steps: its time begins anew. For tests with a configurable
+/// duration.
 pub fn progress() {
     if let Some(test) = tests().get_mut(&thread::current().id()) {
         test.since = Instant::now();

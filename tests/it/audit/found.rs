@@ -4,9 +4,9 @@ use informer_core::{AuditOptions, InitialState, ScopeStatus};
 use informer_testing::{ApiServer, Fault, Rule, Verb};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::rig::{Audited, Errors, PERIOD, maps, tell};
+use super::rig::{Audited, Errors, PERIOD, describe, maps};
 use crate::scripted::{self, Rig};
-use crate::support::{Heard, believed, item, item_in, items, label, quiet, server_with, settled};
+use crate::support::{Recorder, final_items, item, item_in, items, label, quiet, server_with, settled};
 
 /// Drops the events caused by `happening`, and checks the next audit and the repair.
 async fn check_found_and_healed(
@@ -22,15 +22,15 @@ async fn check_found_and_healed(
         count: lost,
     };
     server.faults().add(Rule::new(fault).on(Verb::Watch).once());
-    let heard = Heard::new();
+    let received = Recorder::new();
     let builder = maps(&server);
     let audited = Audited::start(builder).await;
-    heard.add_to(&audited.informer);
+    received.add_to(&audited.informer);
     quiet(&audited.informer).await;
 
     happening(&server);
     let report = audited.next_mismatch().await;
-    assert_eq!(tell(&report), expected);
+    assert_eq!(describe(&report), expected);
     let logged = errors.take();
     assert_eq!(logged.len(), 1, "{logged:?}");
     let (_, differences) = expected.split_once(": ").unwrap();
@@ -39,16 +39,16 @@ async fn check_found_and_healed(
     settled(&audited.informer, &server).await;
     let held: Vec<String> = server.objects::<ConfigMap>().iter().map(label).collect();
     assert_eq!(items(&audited.informer), held);
-    assert_eq!(believed(&heard.events()), held);
-    let told = heard.take();
-    assert_eq!(told[3..], *story, "what was heard after the initial additions");
+    assert_eq!(final_items(&received.events()), held);
+    let told = received.take();
+    assert_eq!(told[3..], *story, "what was received after the initial additions");
 
     let healed = audited.next().await;
-    assert_eq!(tell(&healed), format!("sound {}", held.len()));
+    assert_eq!(describe(&healed), format!("sound {}", held.len()));
     let status = audited.status();
     assert_eq!(status.mismatches, 1);
-    assert_eq!(tell(&status.last_mismatch.unwrap()), expected);
-    assert_eq!(tell(&status.last.unwrap()), tell(&healed));
+    assert_eq!(describe(&status.last_mismatch.unwrap()), expected);
+    assert_eq!(describe(&status.last.unwrap()), describe(&healed));
     let counts = audited.informer.status().scopes[0].counts;
     assert_eq!(
         (counts.lists, counts.errors),
@@ -117,7 +117,7 @@ async fn only_the_scope_that_is_wrong_is_read_again() {
     server.create(&item_in("web", "lost", "1")).unwrap();
     let report = audited.next_mismatch().await;
     assert_eq!(report.scope.to_string(), "namespace web");
-    assert_eq!(tell(&report), "mismatch of 2: 1 (web/lost) missing");
+    assert_eq!(describe(&report), "mismatch of 2: 1 (web/lost) missing");
     settled(&audited.informer, &server).await;
     let lists: Vec<u64> = audited
         .informer
@@ -139,7 +139,7 @@ async fn a_source_that_knows_no_identities_is_audited_by_its_lists() {
     });
     rig.server.list().await.page("5", &["a@3", "b@5"]);
     let watch = rig.server.watch().await.open();
-    let outcome = |scope: ScopeStatus| tell(&scope.audit.unwrap().last.unwrap());
+    let outcome = |scope: ScopeStatus| describe(&scope.audit.unwrap().last.unwrap());
 
     let audit = rig.server.list().await;
     assert_eq!(audit.to_string(), "list =5 limit 500");

@@ -87,7 +87,7 @@ impl<K: Object> Audited<K> {
 }
 
 /// A report as text: `sound 3`, `mismatch of 3: 1 (default/b) extra`, `skipped: ...`.
-pub(crate) fn tell(report: &AuditReport) -> String {
+pub(crate) fn describe(report: &AuditReport) -> String {
     let compared = report.compared;
     match &report.outcome {
         AuditOutcome::Sound => format!("sound {compared}"),

@@ -6,7 +6,7 @@ use informer_core::{AuditOutcome, AuditSkipped, InitialState, SharedInformer};
 use informer_testing::{EventType, Fault, Garble, Rule, Verb};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::rig::{Audited, TIMEOUT, is_exact, maps, tell};
+use super::rig::{Audited, TIMEOUT, describe, is_exact, maps};
 use crate::support::{Door, item, server_with, settled, unseen};
 
 /// Answers every audit with this fault, and checks that it is skipped with the right reason and changes
@@ -24,7 +24,7 @@ async fn check_skipped(fault: Fault, expected: impl Fn(&AuditSkipped) -> bool) {
     }
     server.faults().remove(id);
     let after = audited.next().await;
-    assert_eq!(tell(&after), "sound 1", "after {fault:?}");
+    assert_eq!(describe(&after), "sound 1", "after {fault:?}");
     let status = audited.status();
     assert_eq!(
         (status.audits, status.mismatches, status.skipped),
@@ -131,7 +131,7 @@ async fn an_informer_that_is_not_live_is_not_audited() {
         "{report:?}"
     );
     door.open();
-    assert_eq!(tell(&audited.next().await), "sound 1");
+    assert_eq!(describe(&audited.next().await), "sound 1");
     audited.informer.shutdown().await;
 }
 
@@ -147,7 +147,7 @@ async fn an_object_known_to_be_old_is_left_out() {
     let audited = Audited::start(maps(&server)).await;
     server.update(&item("a", "2")).unwrap();
     let report = audited.next().await;
-    assert_eq!((tell(&report).as_str(), report.left_out), ("sound 1", 1));
+    assert_eq!((describe(&report).as_str(), report.left_out), ("sound 1", 1));
     assert_eq!(audited.informer.status().stale.len(), 1);
     audited.informer.shutdown().await;
 }
@@ -169,6 +169,6 @@ async fn a_cache_known_to_be_incomplete_is_not_judged() {
     // The next list can be read.
     unseen(&server, || drop(server.create(&item("c", "1")).unwrap()));
     settled(&audited.informer, &server).await;
-    assert_eq!(tell(&audited.next().await), "sound 3");
+    assert_eq!(describe(&audited.next().await), "sound 3");
     audited.informer.shutdown().await;
 }

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{HOUR, MINUTE, MODES, informer_by, state};
 use crate::support::{
-    Door, Heard, LONG, informer_of, item, label, server_with, settled, start, unseen, value, words,
+    Door, LONG, Recorder, informer_of, item, label, server_with, settled, start, unseen, value, words,
 };
 
 /// kube#1844, fixed by kube#1882: each time a watch ended, after 290 seconds, the next one requested the
@@ -19,12 +19,12 @@ async fn a_watch_renewed_for_hours_delivers_nothing_twice() {
     for initial in MODES {
         let server = server_with(&["a", "b"]);
         let informer = informer_by(initial, &server);
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         start(&informer).await;
         server.clear_requests();
         tokio::time::sleep(6 * HOUR).await;
-        assert_eq!(heard.take(), ["initial a", "initial b"], "{initial:?}");
+        assert_eq!(received.take(), ["initial a", "initial b"], "{initial:?}");
         let renewed = server.requests();
         assert!(renewed.len() > 30, "{} watches in six hours", renewed.len());
         assert_eq!(renewed.filtered(|request| request.is_watch_list()).len(), 0);
@@ -46,8 +46,8 @@ async fn an_object_that_never_existed_is_known_to_be_absent() {
             .fields("metadata.name=gone")
             .build()
             .unwrap();
-        let heard = Heard::new();
-        let registration = heard.add_to(&informer);
+        let received = Recorder::new();
+        let registration = received.add_to(&informer);
         informer.start().unwrap();
         tokio::time::timeout(MINUTE, registration.synced())
             .await
@@ -55,7 +55,7 @@ async fn an_object_that_never_existed_is_known_to_be_absent() {
             .unwrap();
         assert!(informer.has_synced());
         assert!(informer.indexer().get(&"default/gone".parse().unwrap()).is_none());
-        assert_eq!(heard.take(), <[&str; 0]>::default(), "{initial:?}");
+        assert_eq!(received.take(), <[&str; 0]>::default(), "{initial:?}");
         informer.shutdown().await;
     }
 }

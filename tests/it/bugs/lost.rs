@@ -8,7 +8,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{MINUTE, MODES, informer_by};
 use crate::support::{
-    Heard, LONG, believed, informer_of, item, items, keys, quiet, server_with, settled, start, tasks, unseen,
+    LONG, Recorder, final_items, informer_of, item, items, keys, quiet, server_with, settled, start, tasks,
+    unseen,
 };
 
 /// kubernetes#27004: the queue looked up objects in the store, and dropped the deletion of one whose addition
@@ -18,15 +19,15 @@ async fn a_deletion_behind_a_queued_addition_is_not_dropped() {
     for initial in MODES {
         let server = server_with(&["a"]);
         let informer = informer_by(initial, &server);
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         start(&informer).await;
         server.create(&item("b", "1")).unwrap();
         server.update(&item("b", "2")).unwrap();
         server.delete(&item("b", "2")).unwrap();
         settled(&informer, &server).await;
         assert_eq!(
-            heard.take(),
+            received.take(),
             ["initial a", "add b", "update b", "delete b"],
             "{initial:?}"
         );
@@ -41,8 +42,8 @@ async fn a_deletion_behind_a_queued_addition_is_not_dropped() {
 async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
     let server = server_with(&["a", "b"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     server.faults().add(Fault::GarbleEvent {
         kind: EventType::Deleted,
@@ -55,7 +56,7 @@ async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
     server.delete(&item("a", "1")).unwrap();
     tokio::time::sleep(MINUTE).await;
     assert_eq!(informer.status().scopes[0].counts.unreadable, 1);
-    assert_eq!(heard.take(), ["initial a", "initial b", "missed a"]);
+    assert_eq!(received.take(), ["initial a", "initial b", "missed a"]);
     assert_eq!(keys(&informer), ["default/b"]);
     informer.shutdown().await;
 }
@@ -66,15 +67,15 @@ async fn a_deletion_event_without_an_object_leaves_nothing_behind() {
 async fn an_object_that_is_back_in_a_relist_after_its_deletion_is_delivered() {
     let server = server_with(&["a"]);
     let informer = informer_by(InitialState::List, &server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     server.delete(&item("a", "1")).unwrap();
     // The deletion is on its way; only a list shows what follows.
     tokio::task::yield_now().await;
     unseen(&server, || drop(server.create(&item("a", "2")).unwrap()));
     settled(&informer, &server).await;
-    let told = heard.take();
+    let told = received.take();
     assert!(
         matches!(told.as_slice(), [_, gone, back] if gone.ends_with("a") && back == "add a"),
         "{told:?}"
@@ -92,13 +93,13 @@ async fn a_deletion_between_the_list_and_the_watch_is_delivered() {
         .faults()
         .add(Rule::new(Fault::Delay(MINUTE)).on(Verb::Watch).once());
     let informer = informer_by(InitialState::List, &server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     assert_eq!(server.watchers(), 0, "the watch is not open yet");
     server.delete(&item("a", "1")).unwrap();
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["initial a", "initial b", "delete a"]);
+    assert_eq!(received.take(), ["initial a", "initial b", "delete a"]);
     assert_eq!(keys(&informer), ["default/b"]);
     assert_eq!(
         server.requests().lists().len(),
@@ -120,12 +121,12 @@ async fn no_page_of_a_long_list_is_dropped() {
         .page_size(100)
         .build()
         .unwrap();
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     assert_eq!(server.requests().lists().len(), 11);
     assert_eq!(informer.indexer().len(), 1_005);
-    assert_eq!(believed(&heard.events()), items(&informer));
+    assert_eq!(final_items(&received.events()), items(&informer));
     informer.shutdown().await;
 }
 
@@ -136,8 +137,8 @@ async fn reconnecting_leaves_neither_objects_nor_connections_behind() {
     for initial in MODES {
         let server = server_with(&["kept"]);
         let informer = informer_by(initial, &server);
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         start(&informer).await;
         let before = tasks();
         for round in 0..100 {
@@ -149,7 +150,7 @@ async fn reconnecting_leaves_neither_objects_nor_connections_behind() {
         }
         quiet(&informer).await;
         assert_eq!(keys(&informer), ["default/kept"], "{initial:?}");
-        assert_eq!(believed(&heard.events()), ["kept=1"]);
+        assert_eq!(final_items(&received.events()), ["kept=1"]);
         assert_eq!((server.watchers(), tasks()), (1, before));
         informer.shutdown().await;
     }
@@ -165,18 +166,18 @@ async fn changes_between_two_watches_are_delivered() {
     };
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
-    heard.take();
+    received.take();
     // First the history still has it, then only a list does.
     server.close_watches();
     happen(&server, "b");
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["add b", "update a"]);
+    assert_eq!(received.take(), ["add b", "update a"]);
     unseen(&server, || happen(&server, "c"));
     settled(&informer, &server).await;
-    let mut told = heard.take();
+    let mut told = received.take();
     told.sort_unstable();
     assert_eq!(told, ["add c", "update a"]);
     tokio::time::timeout(LONG, informer.shutdown()).await.unwrap();
@@ -187,10 +188,10 @@ async fn changes_between_two_watches_are_delivered() {
 async fn every_subscriber_receives_deletions_watched_and_missed() {
     let server = server_with(&["a", "b", "c"]);
     let informer = informer_of(&server);
-    let (early, late) = (Heard::new(), Heard::new());
+    let (early, late) = (Recorder::new(), Recorder::new());
     early.add_to(&informer);
     let mut events = informer.events();
-    let streamed = Heard::<ConfigMap>::new();
+    let streamed = Recorder::<ConfigMap>::new();
     let mut keep = streamed.handler();
     let reader = tokio::spawn(async move {
         while let Some(event) = futures::StreamExt::next(&mut events).await {
@@ -209,7 +210,7 @@ async fn every_subscriber_receives_deletions_watched_and_missed() {
         .expect("the stream ends")
         .unwrap();
     let expected = ["initial a", "initial b", "initial c", "delete a", "missed b"];
-    for (who, heard) in [("early", early), ("late", late), ("stream", streamed)] {
-        assert_eq!(heard.take(), expected, "{who}");
+    for (who, received) in [("early", early), ("late", late), ("stream", streamed)] {
+        assert_eq!(received.take(), expected, "{who}");
     }
 }

@@ -13,7 +13,7 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::json;
 
 use super::{HOUR, MINUTE, MODES, informer_by, state};
-use crate::support::{Door, Heard, LONG, informer_of, item, items, server_with, settled, start, unseen};
+use crate::support::{Door, LONG, Recorder, informer_of, item, items, server_with, settled, start, unseen};
 
 /// kubernetes#107133: after a switch to a server that was behind, the list requested a version that the
 /// server never reached, and repeated that request until a restart.
@@ -77,16 +77,16 @@ async fn a_resync_due_before_the_first_state_blocks_nobody() {
         .build()
         .unwrap();
     let handlers = [1, 2, 3].map(|seconds| {
-        let heard = Heard::new();
+        let received = Recorder::new();
         let options = HandlerOptions::default().resync(Some(Duration::from_secs(seconds)));
-        informer.add_handler_with(options, heard.handler()).unwrap();
-        heard
+        informer.add_handler_with(options, received.handler()).unwrap();
+        received
     });
     informer.start().unwrap();
     informer.synced_within(2 * MINUTE).await.unwrap();
     tokio::time::sleep(Duration::from_secs(10)).await;
-    for heard in handlers {
-        let told = heard.take();
+    for received in handlers {
+        let told = received.take();
         assert_eq!(told[0], "initial a");
         assert!(
             told.len() > 3 && told[1..].iter().all(|event| event == "resync a"),
@@ -131,13 +131,13 @@ async fn an_initial_stream_that_never_ends_is_given_up_for_lists() {
         server.create(&item("a", "1")).unwrap();
         server.faults().add(Fault::OmitEndBookmark);
         let informer = informer_of(&server);
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         informer.start().unwrap();
         informer.synced_within(15 * MINUTE).await.unwrap();
         server.update(&item("a", "2")).unwrap();
         settled(&informer, &server).await;
-        assert_eq!(heard.take(), ["initial a", "update a"]);
+        assert_eq!(received.take(), ["initial a", "update a"]);
         let tried = server
             .requests()
             .filtered(|request| request.is_watch_list())
@@ -328,8 +328,8 @@ async fn a_panic_in_a_resync_does_not_end_the_resyncs() {
         .unwrap();
     start(&informer).await;
     tokio::time::sleep(Duration::from_secs(101)).await;
-    let heard = resyncs.load(Ordering::Relaxed);
-    assert!((9..=10).contains(&heard), "{heard} resyncs in 100 seconds");
+    let received = resyncs.load(Ordering::Relaxed);
+    assert!((9..=10).contains(&received), "{received} resyncs in 100 seconds");
     informer.shutdown().await;
 }
 

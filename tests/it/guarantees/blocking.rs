@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::support::{Heard, informer_of, item, items, settled, value};
+use crate::support::{Recorder, informer_of, item, items, settled, value};
 
 /// Blocks user code until the test opens it.
 #[derive(Clone)]
@@ -103,8 +103,8 @@ async fn check_that_others_go_on(
     server.create(&item("late", "0")).unwrap();
     gate.entered(2).await;
     let other = informer_of(server);
-    let heard = Heard::new();
-    heard.add_to(&other);
+    let received = Recorder::new();
+    received.add_to(&other);
     other.start().unwrap();
     other.synced().await.unwrap();
     server.create(&item("last", "0")).unwrap();

@@ -10,7 +10,7 @@ use informer_core::{InitialState, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Heard, informer_of, item, settled, start, unseen, value, version_of};
+use crate::support::{Recorder, informer_of, item, settled, start, unseen, value, version_of};
 
 use super::names;
 use super::script::{Answer, End, Script, list_at, listed, status};
@@ -22,17 +22,17 @@ async fn i03_objects_missing_from_a_relist_are_deleted_and_delivered() {
         server.create(&item(name, "0")).unwrap();
     }
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
-    assert_eq!(heard.take(), ["initial a", "initial b", "initial c"]);
+    assert_eq!(received.take(), ["initial a", "initial b", "initial c"]);
 
     unseen(&server, || {
         server.delete(&item("b", "0")).unwrap();
         server.create(&item("d", "0")).unwrap();
     });
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["missed b", "add d"]);
+    assert_eq!(received.take(), ["missed b", "add d"]);
     assert_eq!(names(&informer), ["a", "c", "d"]);
     informer.shutdown().await;
 }
@@ -42,10 +42,10 @@ async fn i03_every_handler_that_received_the_add_receives_the_delete() {
     let server = ApiServer::start();
     server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
-    let early = Heard::new();
+    let early = Recorder::new();
     early.add_to(&informer);
     start(&informer).await;
-    let late = Heard::new();
+    let late = Recorder::new();
     informer
         .add_handler(late.handler())
         .unwrap()
@@ -180,16 +180,16 @@ async fn i10_an_object_recreated_under_its_name_is_a_delete_and_an_add() {
     let server = ApiServer::start();
     server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
-    heard.take();
+    received.take();
 
     unseen(&server, || {
         server.delete(&item("a", "0")).unwrap();
         server.create(&item("a", "0")).unwrap();
     });
     settled(&informer, &server).await;
-    assert_eq!(heard.take(), ["missed a", "add a"]);
+    assert_eq!(received.take(), ["missed a", "add a"]);
     informer.shutdown().await;
 }

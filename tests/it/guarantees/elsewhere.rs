@@ -12,7 +12,7 @@ use informer_core::{InitialState, SharedInformer};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::script::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
-use crate::support::{Heard, keys};
+use crate::support::{Recorder, keys};
 
 /// A script for the namespace `default`.
 struct InDefault(Script);
@@ -50,19 +50,25 @@ fn foreign_garbled(name: &str, version: &str) -> Undecodable {
 }
 
 /// Plays a script and checks the events of a handler, the cache, and the number of refused objects.
-async fn check(initial: InitialState, answers: Vec<Answer>, heard: &[&str], cached: &[&str], refused: u64) {
+async fn check(
+    initial: InitialState,
+    answers: Vec<Answer>,
+    received: &[&str],
+    cached: &[&str],
+    refused: u64,
+) {
     let informer = SharedInformer::builder_from_sources(vec![Arc::new(InDefault(Script::new(answers)))])
         .initial_state(initial)
         .build()
         .unwrap();
-    let events = Heard::new();
+    let events = Recorder::new();
     events.add_to(&informer);
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(
         (events.take(), keys(&informer)),
-        (strings(heard), strings(cached))
+        (strings(received), strings(cached))
     );
     let status = informer.status();
     assert!(status.stale.is_empty(), "{:?}", status.stale);

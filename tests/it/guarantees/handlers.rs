@@ -9,7 +9,7 @@ use informer_core::{Event, SharedInformer, State};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Heard, informer_of, item, settled, start, unseen, value};
+use crate::support::{Recorder, informer_of, item, settled, start, unseen, value};
 
 use super::names;
 
@@ -127,7 +127,7 @@ async fn i14_a_panicking_handler_hurts_only_itself_and_still_syncs() {
         server.create(&item(name, "0")).unwrap();
     }
     let informer = informer_of(&server);
-    let good = Heard::new();
+    let good = Recorder::new();
     informer.add_handler(good.handler()).unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
@@ -166,7 +166,7 @@ async fn i14_blocking_handlers_stall_nobody() {
             .add_handler(move |_: Event<ConfigMap>| while gate.recv().is_ok() {})
             .unwrap();
     }
-    let good = Heard::new();
+    let good = Recorder::new();
     let registration = informer.add_handler(good.handler()).unwrap();
     informer.start().unwrap();
     registration.synced().await.unwrap();
@@ -239,8 +239,8 @@ async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
         let by_value = informer
             .add_index("value", |object: &ConfigMap| vec![value(object).to_owned()])
             .unwrap();
-        let heard = Heard::new();
-        heard.add_to(&informer);
+        let received = Recorder::new();
+        received.add_to(&informer);
         start(&informer).await;
         server.update(&item("a", "new")).unwrap();
         settled(&informer, &server).await;
@@ -255,7 +255,7 @@ async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
             .collect();
         assert_eq!(values, ["newt", "t", "t"], "{watch_list:?}");
         assert_eq!(by_value.values(), ["newt", "t"]);
-        for event in heard.events() {
+        for event in received.events() {
             assert_eq!(value(event.object()).matches('t').count(), 1, "{event:?}");
         }
         informer.shutdown().await;

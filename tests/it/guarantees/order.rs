@@ -7,14 +7,14 @@ use informer_core::{Event, ResourceVersion, WaitError};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Heard, believed, informer_of, item, quiet, settled, start, version_of};
+use crate::support::{Recorder, final_items, informer_of, item, quiet, settled, start, version_of};
 
 #[tokio::test(start_paused = true)]
 async fn i07_a_handler_receives_changes_in_commit_order() {
     let server = ApiServer::start();
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
 
     server.create(&item("a", "0")).unwrap();
@@ -23,9 +23,9 @@ async fn i07_a_handler_receives_changes_in_commit_order() {
     server.delete(&item("b", "0")).unwrap();
     server.update(&item("a", "2")).unwrap();
     settled(&informer, &server).await;
-    believed(&heard.events());
+    final_items(&received.events());
     assert_eq!(
-        heard.take(),
+        received.take(),
         ["add a", "add b", "update a", "delete b", "update a"]
     );
     informer.shutdown().await;
@@ -77,15 +77,15 @@ async fn i08_a_late_handler_receives_one_snapshot_then_every_change_once() {
     server.create(&item("c", "0")).unwrap();
     settled(&informer, &server).await;
 
-    let heard = Heard::new();
-    let registration = informer.add_handler(heard.handler()).unwrap();
-    assert!(!registration.has_synced(), "it cannot have heard anything yet");
+    let received = Recorder::new();
+    let registration = informer.add_handler(received.handler()).unwrap();
+    assert!(!registration.has_synced(), "it cannot have received anything yet");
     registration.synced().await.unwrap();
     server.update(&item("a", "1")).unwrap();
     server.delete(&item("b", "0")).unwrap();
     settled(&informer, &server).await;
     assert_eq!(
-        heard.take(),
+        received.take(),
         ["initial a", "initial b", "initial c", "update a", "delete b"]
     );
     informer.shutdown().await;
@@ -117,10 +117,10 @@ async fn i08_handlers_added_while_changes_stream_in_miss_nothing() {
     };
     let mut recorders = Vec::new();
     for _ in 0..20 {
-        let heard = Heard::new();
-        let registration = informer.add_handler(heard.handler()).unwrap();
+        let received = Recorder::new();
+        let registration = informer.add_handler(received.handler()).unwrap();
         registration.synced().await.unwrap();
-        recorders.push(heard);
+        recorders.push(received);
     }
     writer.await.unwrap();
     let last = ResourceVersion::new(&server.resource_version());
@@ -129,11 +129,11 @@ async fn i08_handlers_added_while_changes_stream_in_miss_nothing() {
         .await
         .unwrap();
     quiet(&informer).await;
-    for heard in recorders {
-        let believed = believed(&heard.events());
-        assert_eq!(believed.len(), 50);
+    for received in recorders {
+        let final_items = final_items(&received.events());
+        assert_eq!(final_items.len(), 50);
         assert!(
-            believed.iter().all(|object| object.ends_with("=39")),
+            final_items.iter().all(|object| object.ends_with("=39")),
             "a handler ended up with an old state"
         );
     }
@@ -145,8 +145,8 @@ async fn i11_the_next_watch_starts_at_the_last_version_seen() {
     let server = ApiServer::start();
     server.create(&item("a", "0")).unwrap();
     let informer = informer_of(&server);
-    let heard = Heard::new();
-    heard.add_to(&informer);
+    let received = Recorder::new();
+    received.add_to(&informer);
     start(&informer).await;
     let last = server.create(&item("b", "0")).unwrap();
     settled(&informer, &server).await;
@@ -167,7 +167,7 @@ async fn i11_the_next_watch_starts_at_the_last_version_seen() {
         0,
         "a clean close needs no relist"
     );
-    assert_eq!(heard.take(), ["initial a", "add b"], "nothing is told twice");
+    assert_eq!(received.take(), ["initial a", "add b"], "nothing is told twice");
     informer.shutdown().await;
 }
 

@@ -7,7 +7,7 @@ use informer_core::source::{BookmarkMark, SourceError, WatchEvent};
 use informer_core::{InitialState, ResourceVersion, SharedInformer, State};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Heard, believed, version_of};
+use crate::support::{Recorder, final_items, version_of};
 
 use super::names;
 use super::script::{Answer, End, Script, initial_end, list_at, listed, object, status};
@@ -36,13 +36,13 @@ async fn i01_an_older_state_never_takes_the_place_of_a_newer_one() {
         ),
     ]);
     let informer = informer_over(&script, InitialState::List);
-    let heard = Heard::new();
-    informer.add_handler(heard.handler()).unwrap();
+    let received = Recorder::new();
+    informer.add_handler(received.handler()).unwrap();
     informer.start().unwrap();
     informer.synced().await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(believed(&heard.events()).len(), 1);
-    assert_eq!(heard.take(), ["initial a", "update a", "update a"]);
+    assert_eq!(final_items(&received.events()).len(), 1);
+    assert_eq!(received.take(), ["initial a", "update a", "update a"]);
     assert_eq!(
         version_of(informer.indexer().list()[0].as_ref()),
         ResourceVersion::new("9")
@@ -63,8 +63,8 @@ async fn i02_the_store_version_never_goes_back_on_a_stale_answer() {
         Answer::Watch(vec![], End::Open),
     ]);
     let informer = informer_over(&script, InitialState::List);
-    let heard = Heard::new();
-    informer.add_handler(heard.handler()).unwrap();
+    let received = Recorder::new();
+    informer.add_handler(received.handler()).unwrap();
     informer.start().unwrap();
     informer.synced().await.unwrap();
     informer
@@ -73,7 +73,7 @@ async fn i02_the_store_version_never_goes_back_on_a_stale_answer() {
         .unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(
-        heard.take(),
+        received.take(),
         ["initial a", "update a"],
         "nothing of the stale answer was told"
     );
@@ -150,13 +150,13 @@ async fn i01_a_rewind_of_the_server_is_followed_and_reported() {
         Answer::Watch(vec![WatchEvent::Modified(object("a", "6"))], End::Open),
     ]);
     let informer = informer_over(&script, InitialState::List);
-    let heard = Heard::new();
-    informer.add_handler(heard.handler()).unwrap();
+    let received = Recorder::new();
+    informer.add_handler(received.handler()).unwrap();
     informer.start().unwrap();
     informer.synced().await.unwrap();
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(
-        heard.take(),
+        received.take(),
         ["initial a", "initial b", "missed b", "update a", "update a"]
     );
     assert_eq!(informer.status().scopes[0].counts.rewinds, 1);
@@ -179,12 +179,12 @@ async fn i04_an_aborted_initial_stream_leaves_no_ghost() {
         Answer::Watch(vec![], End::Open),
     ]);
     let informer = informer_over(&script, InitialState::WatchList);
-    let heard = Heard::new();
-    informer.add_handler(heard.handler()).unwrap();
+    let received = Recorder::new();
+    informer.add_handler(received.handler()).unwrap();
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(heard.take(), ["initial a"]);
+    assert_eq!(received.take(), ["initial a"]);
     assert_eq!(names(&informer), ["a"]);
     informer.shutdown().await;
 }
@@ -202,12 +202,12 @@ async fn i04_what_is_deleted_before_the_end_bookmark_was_never_there() {
         End::Open,
     )]);
     let informer = informer_over(&script, InitialState::WatchList);
-    let heard = Heard::new();
-    informer.add_handler(heard.handler()).unwrap();
+    let received = Recorder::new();
+    informer.add_handler(received.handler()).unwrap();
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(heard.take(), ["initial b"]);
+    assert_eq!(received.take(), ["initial b"]);
     assert_eq!(
         version_of(informer.indexer().list()[0].as_ref()),
         ResourceVersion::new("4")

@@ -8,7 +8,7 @@ use informer_core::source::{ListEvent, ObjectChange, Undecodable, WatchEvent};
 use informer_core::{InitialState, SharedInformer, SharedInformerBuilder};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::Heard;
+use crate::support::Recorder;
 
 use super::names;
 use super::script::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
@@ -26,12 +26,12 @@ async fn play_with(
     let builder = SharedInformer::builder_from_sources(vec![Arc::new(Script::new(answers))])
         .initial_state(InitialState::List);
     let informer = options(builder).build().unwrap();
-    let heard = Heard::new();
-    informer.add_handler(heard.handler()).unwrap();
+    let received = Recorder::new();
+    informer.add_handler(received.handler()).unwrap();
     informer.start().unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(120)).await;
-    (informer, heard.take())
+    (informer, received.take())
 }
 
 fn upserted(name: Option<&str>, version: &str) -> WatchEvent<ConfigMap> {
@@ -50,7 +50,7 @@ fn deleted(name: Option<&str>, version: &str) -> WatchEvent<ConfigMap> {
 
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(
             vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("b", "7"))],
@@ -58,7 +58,7 @@ async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
         ),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "initial b", "update b"]);
+    assert_eq!(received, ["initial a", "initial b", "update b"]);
     let status = informer.status();
     assert_eq!(names(&informer), ["a", "b"]);
     assert_eq!(
@@ -71,7 +71,7 @@ async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
 
 #[tokio::test(start_paused = true)]
 async fn i16_a_good_state_clears_the_mark() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(
             vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("a", "7"))],
@@ -79,14 +79,14 @@ async fn i16_a_good_state_clears_the_mark() {
         ),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "update a"]);
+    assert_eq!(received, ["initial a", "update a"]);
     assert!(informer.status().stale.is_empty());
     informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![
@@ -95,7 +95,7 @@ async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
         ]),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "initial b", "missed b"]);
+    assert_eq!(received, ["initial a", "initial b", "missed b"]);
     assert_eq!(names(&informer), ["a"]);
     assert_eq!(informer.status().stale.len(), 1);
     informer.shutdown().await;
@@ -103,7 +103,7 @@ async fn i16_an_undecodable_item_with_a_key_counts_as_present_in_a_list() {
 
 #[tokio::test(start_paused = true)]
 async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![
@@ -114,7 +114,7 @@ async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
         ]),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "initial b", "add c"]);
+    assert_eq!(received, ["initial a", "initial b", "add c"]);
     assert_eq!(
         names(&informer),
         ["a", "b", "c"],
@@ -127,7 +127,7 @@ async fn i16_a_list_with_an_unreadable_key_deletes_nothing() {
 /// watch ends.
 #[tokio::test(start_paused = true)]
 async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch_ends() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![
             list_at("9"),
             listed("a", "1"),
@@ -138,7 +138,7 @@ async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch
         Answer::Watch(vec![], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "add b", "missed a"]);
+    assert_eq!(received, ["initial a", "add b", "missed a"]);
     informer.shutdown().await;
 }
 
@@ -146,7 +146,7 @@ async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch
 /// it are delivered.
 #[tokio::test(start_paused = true)]
 async fn i16_an_object_kept_through_a_rewind_receives_its_changes() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("20"), listed("a", "19"), listed("b", "20")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::Refuse(status(410, "Expired")),
@@ -165,7 +165,7 @@ async fn i16_an_object_kept_through_a_rewind_receives_its_changes() {
     ])
     .await;
     assert_eq!(
-        heard,
+        received,
         ["initial a", "initial b", "update b", "update a", "delete b"]
     );
     assert!(informer.status().stale.is_empty());
@@ -174,25 +174,25 @@ async fn i16_an_object_kept_through_a_rewind_receives_its_changes() {
 
 #[tokio::test(start_paused = true)]
 async fn i16_an_undecodable_deletion_is_a_deletion() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![deleted(Some("a"), "6")], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "initial b", "missed a"]);
+    assert_eq!(received, ["initial a", "initial b", "missed a"]);
     assert_eq!(names(&informer), ["b"]);
     informer.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn i16_a_deletion_whose_key_cannot_be_read_is_found_by_a_relist() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(vec![deleted(None, "6")], End::Open),
         Answer::List(vec![list_at("6"), listed("b", "2")]),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "initial b", "missed a"]);
+    assert_eq!(received, ["initial a", "initial b", "missed a"]);
     informer.shutdown().await;
 }
 
@@ -200,7 +200,7 @@ async fn i16_a_deletion_whose_key_cannot_be_read_is_found_by_a_relist() {
 /// stayed outdated.
 #[tokio::test(start_paused = true)]
 async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(
             vec![upserted(None, "6"), WatchEvent::Added(object("b", "7"))],
@@ -210,7 +210,7 @@ async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
         Answer::Watch(vec![], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "add b", "update a"]);
+    assert_eq!(received, ["initial a", "add b", "update a"]);
     informer.shutdown().await;
 }
 
@@ -219,21 +219,21 @@ async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
 async fn i10_deleting_an_unseen_recreation_is_a_deletion_of_the_known_object() {
     let mut recreated = object("a", "12").as_ref().clone();
     recreated.metadata.uid = Some("another".into());
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![list_at("9"), ListEvent::Undecodable(garbled(None, "8"))]),
         Answer::Watch(vec![WatchEvent::Deleted(recreated.into())], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["initial a", "missed a"]);
+    assert_eq!(received, ["initial a", "missed a"]);
     informer.shutdown().await;
 }
 
 /// Found by the simulation: an older state in the same list took the place of the newer one in the cache.
 #[tokio::test(start_paused = true)]
 async fn i01_an_unusable_state_does_not_bring_back_an_older_one_of_its_list() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("7"), listed("a", "7")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![
@@ -244,7 +244,7 @@ async fn i01_an_unusable_state_does_not_bring_back_an_older_one_of_its_list() {
         Answer::Watch(vec![], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["initial a"]);
+    assert_eq!(received, ["initial a"]);
     assert_eq!(informer.status().stale.len(), 1);
     informer.shutdown().await;
 }
@@ -253,7 +253,7 @@ async fn i01_an_unusable_state_does_not_bring_back_an_older_one_of_its_list() {
 /// went into the cache.
 #[tokio::test(start_paused = true)]
 async fn i01_an_unreadable_state_does_not_bring_back_an_older_one_of_its_list() {
-    let (informer, heard) = play(vec![
+    let (informer, received) = play(vec![
         Answer::List(vec![list_at("7"), listed("a", "7")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![
@@ -264,7 +264,7 @@ async fn i01_an_unreadable_state_does_not_bring_back_an_older_one_of_its_list() 
         Answer::Watch(vec![], End::Open),
     ])
     .await;
-    assert_eq!(heard, ["initial a"]);
+    assert_eq!(received, ["initial a"]);
     informer.shutdown().await;
 }
 
@@ -289,8 +289,8 @@ async fn i01_a_version_that_is_used_again_after_a_rewind_is_a_new_state() {
     for answers in [vec![by_watch], vec![expired, by_list]] {
         let mut script = before_the_rewind();
         script.extend(answers);
-        let (informer, heard) = play(script).await;
-        assert_eq!(heard, ["initial a", "update a"]);
+        let (informer, received) = play(script).await;
+        assert_eq!(received, ["initial a", "update a"]);
         informer.shutdown().await;
     }
 }
@@ -306,14 +306,14 @@ fn recreated(name: &str, version: &str) -> Undecodable {
 /// Checks the events of a handler, the names in the cache, and the keys known as unusable.
 #[track_caller]
 fn check(
-    (informer, heard): (SharedInformer<ConfigMap>, Vec<String>),
+    (informer, received): (SharedInformer<ConfigMap>, Vec<String>),
     expected: &[&str],
     cached: &[&str],
     unusable: &[&str],
 ) {
     let stale = informer.status().stale;
     let stale: Vec<&str> = stale.iter().map(|(key, _)| key.name()).collect();
-    assert_eq!(heard, expected);
+    assert_eq!(received, expected);
     assert_eq!(names(&informer), cached);
     assert_eq!(stale, unusable);
 }

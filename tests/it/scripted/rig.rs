@@ -1,4 +1,4 @@
-//! An informer over a scripted server, and what a test asks about it.
+//! An informer over a scripted server, and the queries of tests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use informer_core::{
 use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
 
-use super::{Body, Server, Source, scripted, show, tell};
+use super::{Body, Server, Source, describe, scripted, show};
 
 /// Lets every task run until all of them wait. Costs one millisecond of the paused clock.
 pub(crate) async fn settle() {
@@ -77,19 +77,19 @@ impl Rig {
         let mut rig = Self::listing();
         rig.server.list().await.page(version, pods);
         let watch = rig.server.watch().await.open();
-        rig.heard().await;
+        rig.received().await;
         rig.server.asked.clear();
         (rig, watch)
     }
 
-    /// What was heard since the last call, once nothing moves any more.
-    pub(crate) async fn heard(&mut self) -> Vec<String> {
+    /// What was received since the last call, once nothing moves any more.
+    pub(crate) async fn received(&mut self) -> Vec<String> {
         settle().await;
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         while let Some(Some(event)) = self.events.next().now_or_never() {
-            heard.push(tell(&event));
+            received.push(describe(&event));
         }
-        heard
+        received
     }
 
     /// The store, once nothing moves any more.

@@ -64,7 +64,7 @@ pub(crate) fn short(key: &ObjectKey) -> String {
 }
 
 /// An event on one short line, such as `add(initial) a@1`.
-pub(crate) fn tell(event: &Event<Pod>) -> String {
+pub(crate) fn describe(event: &Event<Pod>) -> String {
     match event {
         Event::Added { object, origin, .. } => match origin {
             Origin::Initial => format!("add(initial) {}", show(object)),
@@ -113,7 +113,7 @@ pub(crate) fn refused() -> SourceError {
     SourceError::Connect("connection refused".to_owned())
 }
 
-/// 429, with a wait asked for if there is one.
+/// 429, with an optional `Retry-After`.
 pub(crate) fn too_many(retry_after: Option<Duration>) -> SourceError {
     SourceError::Status {
         status: ServerStatus {

@@ -1,4 +1,4 @@
-//! The stage of a scenario: an informer over one scripted server per scope, and the handlers that listen to
+//! The setup of a scenario: an informer over one scripted server per scope, and the handlers that listen to
 //! it.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,9 +13,9 @@ use informer_core::{
 use k8s_openapi::api::core::v1::Pod;
 
 use super::scenario_script::{Action, Failure, HandlerKind, Question, Settings, TransformKind};
-use super::scripted::{Body, Call, Server, config, scripted, settle, short, show, tell};
+use super::scripted::{Body, Call, Server, config, describe, scripted, settle, short, show};
 
-pub(crate) struct Stage {
+pub(crate) struct Setup {
     informer: SharedInformer<Pod>,
     servers: Vec<Scoped>,
     listeners: BTreeMap<String, EventStream<Pod>>,
@@ -30,11 +30,11 @@ struct Scoped {
     /// Requests that were seen and not answered yet.
     pending: VecDeque<Call>,
     watch: Option<Body<WatchEvent<Pod>>>,
-    /// How many requests `asked` has shown.
+    /// The number of requests that `asked` has shown.
     shown: usize,
 }
 
-impl Stage {
+impl Setup {
     /// Makes and starts the informer, with one handler called `main`.
     pub(crate) fn open(settings: &Settings) -> Self {
         let namespaces: Vec<Option<String>> = match settings.namespaces.as_slice() {
@@ -269,15 +269,15 @@ impl Stage {
         or_nothing(&parts, ", ")
     }
 
-    /// Stops the informer, and complains of what handlers heard and the script does not tell.
+    /// Stops the informer, and fails on events that the script does not expect.
     pub(crate) async fn close(&mut self) -> Result<(), String> {
         settle().await;
         for (name, listener) in &mut self.listeners {
-            let heard = drain(listener);
-            if !heard.is_empty() {
+            let received = drain(listener);
+            if !received.is_empty() {
                 return Err(format!(
-                    "the script ends, but `{name}` also heard: {}",
-                    heard.join(", ")
+                    "the script ends, but `{name}` also received: {}",
+                    received.join(", ")
                 ));
             }
         }
@@ -295,7 +295,7 @@ impl Scoped {
         call.ok_or_else(|| "the informer asks for nothing".to_owned())
     }
 
-    /// The open watch, or the one that is being asked for.
+    /// The open watch, or the one being requested.
     async fn watch(&mut self) -> Result<&Body<WatchEvent<Pod>>, String> {
         settle().await;
         if self.watch.as_ref().is_some_and(|watch| !watch.is_read()) {
@@ -332,11 +332,11 @@ fn run_transform(kind: TransformKind, pod: &mut Pod) -> Result<(), String> {
 }
 
 fn drain(listener: &mut EventStream<Pod>) -> Vec<String> {
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     while let Some(Some(event)) = listener.next().now_or_never() {
-        heard.push(tell(&event));
+        received.push(describe(&event));
     }
-    heard
+    received
 }
 
 fn or_nothing(parts: &[String], separator: &str) -> String {
