@@ -1,5 +1,5 @@
-//! Plays every script of `tests/scenarios`: what the server sends, then the events of the handlers and the contents of the
-//! store.
+//! Plays every script of `tests/scenarios`: what the server sends, then the events of the handlers and the
+//! contents of the store.
 //!
 //! The language is described in `tests/scenarios/README.md`. With `UPDATE=1` in the environment the
 //! expectations are rewritten to what happened; look at the difference before you keep it.

@@ -1,5 +1,5 @@
-//! What the tests of whole informers share: objects, a record of what a handler received, and ways to wait and
-//! to disturb.
+//! What the tests of whole informers share: objects, a record of what a handler received, and ways to wait
+//! and to disturb.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
