@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use informer_core::delta::QueueOptions;
 use informer_core::store::{Index, Snapshot};
 use informer_core::{
-    InitialState, ReflectorConfig, ResourceVersion, ScopeStatus, SharedInformer, State, WaitError,
-    WaitForError,
+    InitialState, NeverShown, ReflectorConfig, ResourceVersion, ScopeStatus, SharedInformer, State,
+    WaitError, WaitForError,
 };
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -267,6 +267,11 @@ impl Stage {
                     format!("timed out after {:?}", begun.elapsed())
                 }
                 Err(WaitForError::NeverShown { .. }) if !self.covers(&key, &state) => continue,
+                // A failed transform, or a garbled state: the cache keeps an older one.
+                Err(WaitForError::NeverShown {
+                    reason: NeverShown::Unusable(_),
+                    ..
+                }) => continue,
                 Ok(()) | Err(WaitForError::Timeout { .. }) => continue,
                 Err(error) => format!("ended with: {error}"),
             };
