@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use informer_core::source::SourceError;
 use informer_core::source::{BookmarkMark, ObjectChange, ServerStatus, WatchEvent, WatchFrom, WatchListFrom};
-use informer_core::{InitialState, State, WatchListVerdict};
+use informer_core::{InitialState, Offload, State, WatchListVerdict};
 
 use super::scripted::{Rig, config, expired, refused, settle, status, timed, too_many, undecodable};
 
@@ -364,7 +364,19 @@ async fn a_transform_runs_once_per_object_also_in_the_initial_stream() {
 /// kubernetes#140890: events that add no initial object are not progress.
 #[tokio::test(start_paused = true)]
 async fn updates_do_not_keep_an_initial_stream_without_its_end_open() {
-    let mut rig = Rig::watch_listing();
+    updates_are_no_progress(Rig::watch_listing()).await;
+}
+
+/// Found by the simulation: while a transform runs on another thread, every update counted as progress.
+#[tokio::test(start_paused = true)]
+async fn updates_are_no_progress_with_an_offloaded_transform() {
+    let rig = Rig::with(config(InitialState::WatchList), |builder| {
+        builder.transform(|_| ()).offload(Offload::BlockingPool)
+    });
+    updates_are_no_progress(rig).await;
+}
+
+async fn updates_are_no_progress(mut rig: Rig) {
     let watch = rig.server.watch().await.open();
     watch.add("a@1");
     let mut version = 1;
