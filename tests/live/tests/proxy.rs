@@ -190,7 +190,7 @@ async fn an_informer_recovers_from_delays_stalls_and_resets() {
 }
 
 #[tokio::test]
-async fn events_that_come_twice_are_told_once() {
+async fn events_that_come_twice_are_delivered_once() {
     check(FaultKind::Duplicate).await;
 }
 
