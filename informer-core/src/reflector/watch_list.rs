@@ -115,8 +115,8 @@ impl<K: Object> Reflector<K> {
                     }
                 }
             }
-            // Objects that wait for their transform may be updates of earlier ones, which are no progress. They
-            // are transformed and counted exactly a few times per deadline, not for each event.
+            // Objects that wait for their transform may be updates of earlier ones, which are no progress.
+            // They are transformed and counted exactly a few times per deadline, not for each event.
             let interval = self.config.bookmark_deadline / 10;
             if builder.has_pending() && applied.is_none_or(|at| at.elapsed() >= interval) {
                 builder.apply_pending().await;
