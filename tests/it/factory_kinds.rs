@@ -24,14 +24,14 @@ async fn for_resource_gives_the_typed_informer_if_there_is_one() {
     let _metadata = factory.metadata_for::<Pod>();
     let untyped = factory.for_resource(&gvr("", "v1", "configmaps")).unwrap();
     let others = factory.for_resource(&gvr("", "v1", "pods")).unwrap();
-    let (told, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    let (delivered, mut inbox) = tokio::sync::mpsc::unbounded_channel();
     untyped
-        .add_handler(move |event| told.send(event.key().unwrap().to_string()).unwrap())
+        .add_handler(move |event| delivered.send(event.key().unwrap().to_string()).unwrap())
         .unwrap();
     factory.start();
     factory.wait_for_sync().await.unwrap();
 
-    assert_eq!(hears.recv().await.unwrap(), "default/a");
+    assert_eq!(inbox.recv().await.unwrap(), "default/a");
     assert_eq!(asked(&server, "configmaps"), (0, 1), "one informer");
     let same = untyped.typed::<ConfigMap>().unwrap();
     assert_eq!(same.indexer().len(), typed.indexer().len());
@@ -373,12 +373,12 @@ async fn handlers_of_any_kind_receive_what_typed_ones_receive() {
     let server = server_with(&["a"]);
     server.create(&pod("p", "node-1")).unwrap();
     let factory = factory_of(&server);
-    let (told, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    let (delivered, mut inbox) = tokio::sync::mpsc::unbounded_channel();
     for resource in ["configmaps", "pods"] {
         let informer = factory.for_resource(&gvr("", "v1", resource)).unwrap();
-        let told = told.clone();
+        let delivered = delivered.clone();
         informer
-            .add_handler(move |event| told.send(format!("{event:?}")).unwrap())
+            .add_handler(move |event| delivered.send(format!("{event:?}")).unwrap())
             .unwrap();
     }
     factory.start();
@@ -386,7 +386,7 @@ async fn handlers_of_any_kind_receive_what_typed_ones_receive() {
     server.delete(&pod("p", "node-1")).unwrap();
     let mut received = Vec::new();
     for _ in 0..3 {
-        received.push(hears.recv().await.unwrap());
+        received.push(inbox.recv().await.unwrap());
     }
     received.sort();
     assert!(received[0].starts_with("Added(default/a@"), "{received:?}");

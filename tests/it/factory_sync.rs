@@ -304,18 +304,18 @@ async fn progress_is_reported_step_by_step_and_ends() {
     let secrets = factory.core().v1().secrets().informer();
     factory.start();
 
-    let told = tokio::spawn(async move {
-        let mut told = Vec::new();
+    let delivered = tokio::spawn(async move {
+        let mut delivered = Vec::new();
         while let Some(report) = progress.next().await {
-            told.push(report);
+            delivered.push(report);
         }
-        told
+        delivered
     });
     tokio::time::sleep(Duration::from_secs(30)).await;
     server.faults().remove(refusal);
     secrets.synced_within(LONG).await.unwrap();
-    let told = told.await.unwrap();
-    let texts: Vec<String> = told.iter().map(ToString::to_string).collect();
+    let delivered = delivered.await.unwrap();
+    let texts: Vec<String> = delivered.iter().map(ToString::to_string).collect();
     assert!(
         texts
             .iter()
@@ -324,7 +324,7 @@ async fn progress_is_reported_step_by_step_and_ends() {
     );
     assert_eq!(texts.last().unwrap(), "2 of 2 informers in sync");
     assert!(texts.windows(2).all(|pair| pair[0] != pair[1]), "{texts:#?}");
-    assert_eq!(told.last().unwrap().informers[0].objects, 2);
+    assert_eq!(delivered.last().unwrap().informers[0].objects, 2);
     assert_eq!(maps.list(&Selector::everything()).len(), 2);
     factory.shutdown().await;
 }

@@ -46,7 +46,7 @@ async fn a_late_handler_receives_old_and_new_objects_and_syncs_after_the_old() {
     assert_eq!(
         first.take(),
         ["initial a", "add b", "add c"],
-        "the first hears nothing twice"
+        "the first receives nothing twice"
     );
     informer.shutdown().await;
 }

@@ -382,7 +382,7 @@ async fn a_hundred_workers_abusing_handlers_during_events_and_shutdown() {
     assert_eq!(
         steady.len(),
         EVENTS,
-        "a handler that stays hears everything, whatever the others do"
+        "a handler that stays receives everything, whatever the others do"
     );
     tokio::time::timeout(LONG, informer.shutdown())
         .await

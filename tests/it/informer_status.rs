@@ -23,11 +23,11 @@ struct Guarded {
 fn guarded() -> Guarded {
     let (server, door) = (server_with(&["a", "b"]), Door::default());
     let errors = Arc::new(Mutex::new(Vec::new()));
-    let told = errors.clone();
+    let delivered = errors.clone();
     let informer = SharedInformer::<ConfigMap>::builder(door.client(&server))
         .on_watch_error(move |scope, error| {
             let code = error.status().map_or(0, |status| status.code);
-            told.lock().unwrap().push(format!("{scope}: {code}"));
+            delivered.lock().unwrap().push(format!("{scope}: {code}"));
         })
         .build()
         .unwrap();
@@ -56,12 +56,15 @@ async fn every_failed_list_reaches_the_watch_error_handler() {
         matches!(error.pending.worst(), State::BackingOff { .. }),
         "{error}"
     );
-    let told = errors.lock().unwrap().clone();
+    let delivered = errors.lock().unwrap().clone();
     assert!(
-        !told.is_empty() && told.iter().all(|error| *error == format!("{}: 500", Scope::All)),
-        "{told:?}"
+        !delivered.is_empty()
+            && delivered
+                .iter()
+                .all(|error| *error == format!("{}: 500", Scope::All)),
+        "{delivered:?}"
     );
-    assert_eq!(informer.status().scopes[0].counts.errors, told.len() as u64);
+    assert_eq!(informer.status().scopes[0].counts.errors, delivered.len() as u64);
     door.open();
     informer.synced_within(LONG).await.unwrap();
     informer.shutdown().await;
@@ -346,7 +349,7 @@ async fn status_changes_wake_waiting_tasks() {
     informer.shutdown().await;
     let states = tokio::time::timeout(LONG, watcher)
         .await
-        .expect("the stop is told, too")
+        .expect("the stop is delivered, too")
         .unwrap();
     assert_eq!(states, ["listing", "live", "backing off", "live", "stopped"]);
 }

@@ -64,9 +64,9 @@ async fn several_namespaces_are_one_cache_and_one_history() {
     server.delete(&item_in("db", "a", "")).unwrap();
     server.create(&item_in("elsewhere", "unheard", "1")).unwrap();
     settled(&informer, &server).await;
-    let mut told = received.take();
-    told.sort();
-    assert_eq!(told, ["add new", "delete a"]);
+    let mut delivered = received.take();
+    delivered.sort();
+    assert_eq!(delivered, ["add new", "delete a"]);
     assert_eq!(keys(&informer), ["db/b", "web/a", "web/new"]);
     assert_eq!(informer.indexer().list_namespace("web").len(), 2);
     informer.shutdown().await;

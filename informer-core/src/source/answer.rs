@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells failures that need a change of the configuration apart from those of the network.
+    /// Distinguishes failures that need a change of the configuration from those of the network.
     #[test]
     fn missing_credentials_and_malformed_requests_are_errors_of_the_request() {
         let error = of_kube(&kube::Error::Auth(AuthError::ExecPluginFailed));

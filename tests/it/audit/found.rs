@@ -40,8 +40,12 @@ async fn check_found_and_healed(
     let held: Vec<String> = server.objects::<ConfigMap>().iter().map(label).collect();
     assert_eq!(items(&audited.informer), held);
     assert_eq!(final_items(&received.events()), held);
-    let told = received.take();
-    assert_eq!(told[3..], *story, "what was received after the initial additions");
+    let delivered = received.take();
+    assert_eq!(
+        delivered[3..],
+        *story,
+        "what was received after the initial additions"
+    );
 
     let healed = audited.next().await;
     assert_eq!(describe(&healed), format!("sound {}", held.len()));

@@ -51,7 +51,7 @@ async fn an_object_that_never_existed_is_known_to_be_absent() {
         informer.start().unwrap();
         tokio::time::timeout(MINUTE, registration.synced())
             .await
-            .expect("nothing to tell is told at once")
+            .expect("a synced cache answers at once")
             .unwrap();
         assert!(informer.has_synced());
         assert!(informer.indexer().get(&"default/gone".parse().unwrap()).is_none());
@@ -67,8 +67,8 @@ async fn no_error_in_a_watch_is_swallowed() {
     for form in [ExpiredWatch::InStream, ExpiredWatch::Response] {
         let server = ApiServer::builder().expired_watch(form).start();
         server.create(&item("a", "1")).unwrap();
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let errors = told.clone();
+        let delivered = Arc::new(Mutex::new(Vec::new()));
+        let errors = delivered.clone();
         let informer = SharedInformer::<ConfigMap>::builder(server.client())
             .on_watch_error(move |_, error| {
                 let code = error.status().map_or(0, |status| status.code);
@@ -79,10 +79,10 @@ async fn no_error_in_a_watch_is_swallowed() {
         start(&informer).await;
         unseen(&server, || drop(server.update(&item("a", "2")).unwrap()));
         settled(&informer, &server).await;
-        let told = told.lock().unwrap().clone();
-        assert!(told.contains(&410), "{form:?}: {told:?}");
+        let delivered = delivered.lock().unwrap().clone();
+        assert!(delivered.contains(&410), "{form:?}: {delivered:?}");
         let scope = informer.status().scopes.remove(0);
-        assert_eq!(scope.counts.errors, told.len() as u64);
+        assert_eq!(scope.counts.errors, delivered.len() as u64);
         let last = scope.last_error.expect("it stays to be read").error.to_string();
         assert!(last.contains("too old"), "{last}");
         informer.shutdown().await;

@@ -75,10 +75,10 @@ async fn an_object_that_is_back_in_a_relist_after_its_deletion_is_delivered() {
     tokio::task::yield_now().await;
     unseen(&server, || drop(server.create(&item("a", "2")).unwrap()));
     settled(&informer, &server).await;
-    let told = received.take();
+    let delivered = received.take();
     assert!(
-        matches!(told.as_slice(), [_, gone, back] if gone.ends_with("a") && back == "add a"),
-        "{told:?}"
+        matches!(delivered.as_slice(), [_, gone, back] if gone.ends_with("a") && back == "add a"),
+        "{delivered:?}"
     );
     assert_eq!(items(&informer), ["a=2"]);
     informer.shutdown().await;
@@ -177,9 +177,9 @@ async fn changes_between_two_watches_are_delivered() {
     assert_eq!(received.take(), ["add b", "update a"]);
     unseen(&server, || happen(&server, "c"));
     settled(&informer, &server).await;
-    let mut told = received.take();
-    told.sort_unstable();
-    assert_eq!(told, ["add c", "update a"]);
+    let mut delivered = received.take();
+    delivered.sort_unstable();
+    assert_eq!(delivered, ["add c", "update a"]);
     tokio::time::timeout(LONG, informer.shutdown()).await.unwrap();
 }
 

@@ -86,11 +86,11 @@ async fn a_resync_due_before_the_first_state_blocks_nobody() {
     informer.synced_within(2 * MINUTE).await.unwrap();
     tokio::time::sleep(Duration::from_secs(10)).await;
     for received in handlers {
-        let told = received.take();
-        assert_eq!(told[0], "initial a");
+        let delivered = received.take();
+        assert_eq!(delivered[0], "initial a");
         assert!(
-            told.len() > 3 && told[1..].iter().all(|event| event == "resync a"),
-            "{told:?}"
+            delivered.len() > 3 && delivered[1..].iter().all(|event| event == "resync a"),
+            "{delivered:?}"
         );
     }
     informer.shutdown().await;

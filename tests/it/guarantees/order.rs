@@ -167,7 +167,11 @@ async fn i11_the_next_watch_starts_at_the_last_version_seen() {
         0,
         "a clean close needs no relist"
     );
-    assert_eq!(received.take(), ["initial a", "add b"], "nothing is told twice");
+    assert_eq!(
+        received.take(),
+        ["initial a", "add b"],
+        "nothing is delivered twice"
+    );
     informer.shutdown().await;
 }
 

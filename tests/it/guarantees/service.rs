@@ -75,7 +75,7 @@ async fn i02_the_store_version_never_goes_back_on_a_stale_answer() {
     assert_eq!(
         received.take(),
         ["initial a", "update a"],
-        "nothing of the stale answer was told"
+        "nothing of the stale answer was delivered"
     );
     assert_eq!(informer.status().scopes[0].counts.rewinds, 0);
     informer.shutdown().await;
