@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use informer_core::{SharedInformer, State, WatchListVerdict, simulation};
+use informer_core::{Scope, SharedInformer, State, WatchListVerdict, simulation};
 use informer_testing::{Fault, Rule, Verb, WatchList};
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -106,6 +106,8 @@ impl World<'_> {
     /// A few answers carry a text as their version. The server refuses it from then on, and is healthy
     /// otherwise.
     async fn foreign_version(&mut self) {
+        // An earlier fault may have led to lists already, such as a silent initial stream.
+        let before = self.without_streams();
         self.doubted.store(true, std::sync::atomic::Ordering::Relaxed);
         for stage in &mut self.stages {
             stage.rewinding();
@@ -139,15 +141,24 @@ impl World<'_> {
             }
         }
         self.settle_rewind();
-        for (number, scope, _) in self.seen() {
-            let is_refused = matches!(scope.watch_list, WatchListVerdict::Refused { .. });
-            if is_refused && self.plan.server.watch_list == WatchList::On {
+        if self.plan.server.watch_list != WatchList::On {
+            return;
+        }
+        for (number, scope) in self.without_streams() {
+            if !before.contains(&(number, scope.clone())) {
                 self.report(format!(
-                    "informer {number} in {} no longer streams its initial state because of a version",
-                    scope.scope
+                    "informer {number} in {scope} no longer streams its initial state because of a version"
                 ));
             }
         }
+    }
+
+    /// The informers and scopes that read their state by lists because streams were refused.
+    fn without_streams(&self) -> Vec<(usize, Scope)> {
+        let seen = self.seen().into_iter();
+        seen.filter(|(_, scope, _)| matches!(scope.watch_list, WatchListVerdict::Refused { .. }))
+            .map(|(number, scope, _)| (number, scope.scope))
+            .collect()
     }
 
     /// The server's history goes back, and watches from later revisions stay open and silent, as those of a
