@@ -40,7 +40,7 @@ pub(crate) fn run_and_read(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Whether the command starts and succeeds, without output. Tells whether a tool is installed.
+/// Whether the command starts and succeeds, without output. Used to check whether a tool is installed.
 pub(crate) fn works(command: &mut Command) -> bool {
     let quiet = command
         .stdin(Stdio::null())
