@@ -5,7 +5,8 @@ use std::time::Duration;
 use informer_core::{Scope, ScopeStatus, State};
 use informer_testing::{Cut, Fault, FaultId, Rule, Verb};
 
-use super::{BOUND, World};
+use super::World;
+use super::settle::BOUND;
 use crate::plan::{Scenario, Write, WriteKind};
 use crate::wire::Contact;
 
