@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::observe::{Log, Memory, unfit};
 use crate::row::{Row, StateName, Transforms};
-use crate::script::{Answer, Stage};
+use crate::script::{Answer, ScriptedServer};
 
 /// Longer than any row takes in real time on a busy machine. Reached only by a row that hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(300);
@@ -102,11 +102,11 @@ async fn run(mut row: Row) -> Vec<String> {
     Log::begin();
     let memory = Memory::begin();
     let script = std::mem::replace(&mut row.script, Box::new(|_| Answer::Never));
-    let stage = Stage::new(script, healthy_server());
-    let beside = stage.clone();
+    let server = ScriptedServer::new(script, healthy_server());
+    let beside = server.clone();
     let bystander = tokio::spawn(async move { beside.bystander.run().await });
 
-    let mut builder = SharedInformer::<ConfigMap>::builder(stage.client()).initial_state(row.initial);
+    let mut builder = SharedInformer::<ConfigMap>::builder(server.client()).initial_state(row.initial);
     if let Some(namespace) = row.namespace {
         builder = builder.namespace(namespace);
     }
@@ -120,9 +120,9 @@ async fn run(mut row: Row) -> Vec<String> {
     informer.start().expect("it starts");
     tokio::time::sleep(row.lasting).await;
 
-    let mut errors = judge(&row, &stage, &informer.status());
-    stage.heal();
-    errors.extend(recover(&row, &stage, &informer).await);
+    let mut errors = judge(&row, &server, &informer.status());
+    server.heal();
+    errors.extend(recover(&row, &server, &informer).await);
     if memory.peak() > row.memory {
         errors.push(format!("took {} KiB of memory", memory.peak() / 1024));
     }
@@ -130,16 +130,20 @@ async fn run(mut row: Row) -> Vec<String> {
         errors.push("did not shut down".to_owned());
     }
     bystander.abort();
-    report(&row, &stage, &memory, started.elapsed());
+    report(&row, &server, &memory, started.elapsed());
     errors
 }
 
 /// Prints the measurements, if rows were selected by name.
 #[expect(clippy::print_stderr, reason = "selected by HOSTILE")]
-fn report(row: &Row, stage: &Stage, memory: &Memory, took: Duration) {
+fn report(row: &Row, server: &ScriptedServer, memory: &Memory, took: Duration) {
     if std::env::var("HOSTILE").is_ok() {
         let log = Log::read();
-        let (requests, pieces, peak) = (stage.requests(), stage.bystander.longest(), memory.peak() / 1024);
+        let (requests, pieces, peak) = (
+            server.requests(),
+            server.bystander.longest(),
+            memory.peak() / 1024,
+        );
         eprintln!(
             "{}: {took:.1?}, {requests} requests, {} warnings, {peak} KiB, {pieces} pieces; {}",
             row.name, log.warnings, log.last
@@ -148,7 +152,7 @@ fn report(row: &Row, stage: &Stage, memory: &Memory, took: Duration) {
 }
 
 /// Compares the informer with the row at the end of the hostile time.
-fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
+fn judge(row: &Row, server: &ScriptedServer, status: &InformerStatus) -> Vec<String> {
     let mut errors = Vec::new();
     let scope = &status.scopes[0];
     let error = scope
@@ -184,7 +188,7 @@ fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
     if let Some(check) = &row.check {
         errors.extend(check(status).err());
     }
-    let (requests, most) = (stage.requests(), row.within_its_time(row.requests));
+    let (requests, most) = (server.requests(), row.within_its_time(row.requests));
     if requests > most {
         errors.push(format!(
             "sent {requests} requests in {:?}, more than {most}",
@@ -212,7 +216,7 @@ fn judge(row: &Row, stage: &Stage, status: &InformerStatus) -> Vec<String> {
             ));
         }
     }
-    let pieces = stage.bystander.longest();
+    let pieces = server.bystander.longest();
     if pieces > row.pieces {
         errors.push(format!("other tasks waited for {pieces} pieces of a body"));
     }
@@ -225,7 +229,7 @@ fn brief(text: &str) -> String {
 
 /// Waits until the cache equals the server, also after one more change, which only a watch or another list
 /// shows.
-async fn recover(row: &Row, stage: &Stage, informer: &SharedInformer<ConfigMap>) -> Option<String> {
+async fn recover(row: &Row, server: &ScriptedServer, informer: &SharedInformer<ConfigMap>) -> Option<String> {
     let is_equal = || {
         let mut cached: Vec<ConfigMap> = informer
             .indexer()
@@ -233,7 +237,7 @@ async fn recover(row: &Row, stage: &Stage, informer: &SharedInformer<ConfigMap>)
             .iter()
             .map(|object| (**object).clone())
             .collect();
-        let mut held: Vec<ConfigMap> = stage.healthy.objects();
+        let mut held: Vec<ConfigMap> = server.healthy.objects();
         cached.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
         held.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
         for object in cached.iter_mut().chain(&mut held) {
@@ -268,7 +272,7 @@ async fn recover(row: &Row, stage: &Stage, informer: &SharedInformer<ConfigMap>)
             ));
         }
         if step.ends_with("healthy") {
-            stage
+            server
                 .healthy
                 .create(&healthy_object("late"))
                 .expect("it is a good object");

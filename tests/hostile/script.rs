@@ -158,7 +158,7 @@ type AnyBody = UnsyncBoxBody<Bytes, tower::BoxError>;
 pub(crate) type Script = Box<dyn Fn(&Call) -> Answer + Send + Sync>;
 
 /// The hostile server, the healthy server that replaces it, and counts of their requests.
-pub(crate) struct Stage {
+pub(crate) struct ScriptedServer {
     script: Script,
     pub(crate) healthy: ApiServer,
     is_healthy: AtomicBool,
@@ -167,7 +167,7 @@ pub(crate) struct Stage {
     pub(crate) bystander: Bystander,
 }
 
-impl Stage {
+impl ScriptedServer {
     pub(crate) fn new(script: Script, healthy: ApiServer) -> Arc<Self> {
         Arc::new(Self {
             script,
@@ -189,10 +189,10 @@ impl Stage {
     }
 
     pub(crate) fn client(self: &Arc<Self>) -> Client {
-        let stage = self.clone();
+        let server = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
-            let stage = stage.clone();
-            async move { stage.answer(request).await }
+            let server = server.clone();
+            async move { server.answer(request).await }
         });
         Client::new(service, "default")
     }
@@ -225,7 +225,7 @@ impl Stage {
                     steps: body,
                     wait: None,
                     is_silent: false,
-                    stage: self.clone(),
+                    server: self.clone(),
                 };
                 Ok(response.body(body.map_err(Into::into).boxed_unsync())?)
             }
@@ -248,7 +248,7 @@ pub(crate) struct HostileBody {
     steps: Steps,
     wait: Option<Pin<Box<Sleep>>>,
     is_silent: bool,
-    stage: Arc<Stage>,
+    server: Arc<ScriptedServer>,
 }
 
 impl http_body::Body for HostileBody {
@@ -267,13 +267,13 @@ impl http_body::Body for HostileBody {
                 ready!(wait.as_mut().poll(context));
                 self.wait = None;
             }
-            if self.stage.is_healthy.load(Ordering::Relaxed) {
+            if self.server.is_healthy.load(Ordering::Relaxed) {
                 return Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into())));
             }
             match self.steps.next() {
                 None => return Poll::Ready(None),
                 Some(Step::Data(data)) => {
-                    self.stage.bystander.piece();
+                    self.server.bystander.piece();
                     return Poll::Ready(Some(Ok(Frame::data(data))));
                 }
                 Some(Step::Wait(time)) => self.wait = Some(Box::pin(tokio::time::sleep(time))),

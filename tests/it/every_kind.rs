@@ -70,31 +70,31 @@ async fn check<K>(
 ) where
     K: Object + DeserializeOwned + kube::Resource<DynamicType = ()>,
 {
-    let stage = Stage::new(&K::api_version(&()), &K::kind(&()), metadata);
-    let resource = accessor(&stage.factory);
+    let setup = Setup::new(&K::api_version(&()), &K::kind(&()), metadata);
+    let resource = accessor(&setup.factory);
     let (informer, lister) = (resource.informer(), resource.lister());
-    stage.factory.start();
-    stage.factory.wait_for_sync().await.unwrap();
+    setup.factory.start();
+    setup.factory.wait_for_sync().await.unwrap();
     let found = get(&lister).expect("it was there before the start");
     assert_eq!(found.meta().annotations, None);
 
-    informer.wait_until(&stage.update()).await.unwrap();
+    informer.wait_until(&setup.update()).await.unwrap();
     let found = get(&lister).expect("it was changed, not deleted");
     assert_eq!(found.meta().annotations.as_ref().unwrap()["changed"], "yes");
 
-    informer.wait_until(&stage.delete()).await.unwrap();
+    informer.wait_until(&setup.delete()).await.unwrap();
     assert!(get(&lister).is_none(), "it was deleted");
-    stage.factory.shutdown().await;
+    setup.factory.shutdown().await;
 }
 
 /// The server with the object, and a factory. Not generic, so compiled once.
-struct Stage {
+struct Setup {
     server: ApiServer,
     factory: SharedInformerFactory,
     object: Value,
 }
 
-impl Stage {
+impl Setup {
     fn new(api_version: &str, kind: &str, metadata: Value) -> Self {
         let server = ApiServer::start();
         let factory = SharedInformerFactory::new(server.client());

@@ -41,7 +41,7 @@ fn item(number: usize, size: usize) -> ConfigMap {
 }
 
 /// A server, a proxy before it, and an informer with a handler behind that.
-struct Stage {
+struct Setup {
     server: ApiServer,
     proxy: FaultProxy,
     informer: SharedInformer<ConfigMap>,
@@ -50,7 +50,7 @@ struct Stage {
     lag: Option<FaultId>,
 }
 
-impl Stage {
+impl Setup {
     async fn new(seed: u64, profile: FaultProfile) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut server = ApiServer::builder().seed(seed).start();
@@ -156,23 +156,23 @@ fn versions<'a>(objects: impl Iterator<Item = &'a ConfigMap>) -> BTreeMap<String
 
 /// One kind of fault on every request, until it has happened a few times.
 async fn check(kind: FaultKind) {
-    let mut stage = Stage::new(1, FaultProfile::only(kind)).await;
+    let mut setup = Setup::new(1, FaultProfile::only(kind)).await;
     let start = Instant::now();
-    while stage.proxy.counts().get(&kind).is_none_or(|count| *count < 2) {
+    while setup.proxy.counts().get(&kind).is_none_or(|count| *count < 2) {
         assert!(
             start.elapsed() < BOUND,
             "{kind}: {:?} {:#?}",
-            stage.proxy.counts(),
-            stage.informer.status()
+            setup.proxy.counts(),
+            setup.informer.status()
         );
-        stage.write();
+        setup.write();
         // Some faults do not end a watch by themselves.
-        if stage.random.random_bool(0.05) {
-            stage.server.close_watches();
+        if setup.random.random_bool(0.05) {
+            setup.server.close_watches();
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    stage.end(&kind.to_string()).await;
+    setup.end(&kind.to_string()).await;
 }
 
 #[tokio::test]
@@ -214,25 +214,25 @@ async fn a_second_server_that_lags_takes_nothing_back() {
 #[tokio::test]
 async fn an_informer_comes_through_any_mixture_of_faults() {
     for seed in 0..8 {
-        let mut stage = Stage::new(seed, FaultProfile::default()).await;
+        let mut setup = Setup::new(seed, FaultProfile::default()).await;
         for _ in 0..200 {
-            stage.write();
-            let pause = stage.random.random_range(0..20);
+            setup.write();
+            let pause = setup.random.random_range(0..20);
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
-        stage.end(&format!("seed {seed}")).await;
+        setup.end(&format!("seed {seed}")).await;
     }
 }
 
 #[tokio::test]
 async fn a_calm_proxy_harms_nothing() {
-    let mut stage = Stage::new(1, FaultProfile::default()).await;
-    stage.proxy.calm();
-    let before = stage.proxy.counts();
+    let mut setup = Setup::new(1, FaultProfile::default()).await;
+    setup.proxy.calm();
+    let before = setup.proxy.counts();
     for _ in 0..50 {
-        stage.write();
+        setup.write();
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert_eq!(stage.proxy.counts(), before);
-    stage.end("calm").await;
+    assert_eq!(setup.proxy.counts(), before);
+    setup.end("calm").await;
 }

@@ -9,7 +9,7 @@ mod history;
 mod observer;
 mod plan;
 mod shrink;
-mod stage;
+mod subject;
 mod verdict;
 mod wire;
 mod world;

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use crate::coverage::Coverage;
 use crate::history::History;
 use crate::plan::{Action, Pause, Plan, Step};
-use crate::stage::Stage;
+use crate::subject::Subject;
 use crate::verdict::{Verdict, Violation};
 
 /// The result of a run.
@@ -87,7 +87,7 @@ struct World<'a> {
     plan: &'a Plan,
     server: ApiServer,
     history: Arc<Mutex<History>>,
-    stages: Vec<Stage>,
+    subjects: Vec<Subject>,
     verdict: Verdict,
     /// Set once a fault makes the exact state of a store unknown.
     doubted: Arc<AtomicBool>,
@@ -113,7 +113,7 @@ async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
         plan,
         server,
         history: Arc::default(),
-        stages: Vec::new(),
+        subjects: Vec::new(),
         verdict,
         doubted: Arc::default(),
         spoiled: Cell::new(false),
@@ -121,12 +121,12 @@ async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
         touched: Cell::new(0),
     };
     for number in 0..plan.informers.len() {
-        let stage = world.new_stage(number);
-        world.stages.push(stage);
+        let subject = world.new_subject(number);
+        world.subjects.push(subject);
     }
     let finished = world.play().await;
-    for stage in &mut world.stages {
-        stage.stop().await;
+    for subject in &mut world.subjects {
+        subject.stop().await;
     }
     if finished.is_some() {
         world.check_nothing_left().await;
@@ -135,9 +135,9 @@ async fn play(plan: &Plan, verdict: Verdict) -> BTreeMap<String, u64> {
 }
 
 impl World<'_> {
-    fn new_stage(&self, number: usize) -> Stage {
+    fn new_subject(&self, number: usize) -> Subject {
         let plan = &self.plan.informers[number];
-        Stage::new(
+        Subject::new(
             &self.server,
             number,
             self.plan.seed,
@@ -160,9 +160,9 @@ impl World<'_> {
     }
 
     fn check(&mut self) -> Option<()> {
-        for stage in &mut self.stages {
-            if !stage.is_stopped() {
-                stage.check();
+        for subject in &mut self.subjects {
+            if !subject.is_stopped() {
+                subject.check();
             }
         }
         self.verdict.first().is_none().then_some(())
@@ -203,28 +203,30 @@ impl World<'_> {
             Action::Rewind { back } => self.rewind(*back).await,
             Action::CloseWatches => self.server.close_watches(),
             Action::Unseen(writes) => self.act_unseen(writes),
-            Action::AddHandler { informer, handler } => self.stages[*informer].add_handler(*handler),
-            Action::RemoveHandler { informer, which } => self.stages[*informer].remove_handler(*which).await,
+            Action::AddHandler { informer, handler } => self.subjects[*informer].add_handler(*handler),
+            Action::RemoveHandler { informer, which } => {
+                self.subjects[*informer].remove_handler(*which).await
+            }
             Action::ReadStreams { events } => {
-                for stage in &mut self.stages {
-                    stage.read_streams(*events).await;
+                for subject in &mut self.subjects {
+                    subject.read_streams(*events).await;
                 }
             }
             Action::AddIndex { informer, panics } => {
-                if !self.stages[*informer].is_stopped() {
-                    self.stages[*informer].add_index(*panics);
+                if !self.subjects[*informer].is_stopped() {
+                    self.subjects[*informer].add_index(*panics);
                 }
             }
             Action::Start { informer } => {
-                if self.stages[*informer].is_stopped() {
-                    self.stages[*informer] = self.new_stage(*informer);
+                if self.subjects[*informer].is_stopped() {
+                    self.subjects[*informer] = self.new_subject(*informer);
                 }
-                self.stages[*informer].start();
+                self.subjects[*informer].start();
             }
-            Action::Stop { informer } => self.stages[*informer].stop().await,
+            Action::Stop { informer } => self.subjects[*informer].stop().await,
             Action::WaitUntil { informer, timeout } => {
                 let version = self.server.resource_version();
-                self.stages[*informer].wait_until(&version, *timeout).await;
+                self.subjects[*informer].wait_until(&version, *timeout).await;
             }
             Action::WaitFor {
                 informer,
@@ -232,7 +234,7 @@ impl World<'_> {
                 timeout,
             } => {
                 if let Some(written) = self.put(*write) {
-                    self.stages[*informer].wait_for(&written, *timeout).await;
+                    self.subjects[*informer].wait_for(&written, *timeout).await;
                 }
             }
             Action::CancelledStart(cancelled) => self.cancelled_start(*cancelled).await,
@@ -243,7 +245,7 @@ impl World<'_> {
             } => self.refuse(*first, *times, *emptied).await,
             Action::Stall { then } => self.stall(*then).await,
             Action::Scenario(scenario) => self.scenario(scenario).await,
-            Action::ShortStreams { informer, count } => self.stages[*informer].short_streams(*count).await,
+            Action::ShortStreams { informer, count } => self.subjects[*informer].short_streams(*count).await,
             Action::Calm => {
                 self.server.faults().clear();
                 self.converge().await;

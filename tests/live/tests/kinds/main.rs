@@ -107,7 +107,7 @@ impl Checks {
         };
         let row = builtin().iter().find(is_row).expect("every kind is in the table");
         assert_eq!(row.watchable, Watchable::Yes);
-        let run = move |client| check(Stage::new(row, place, client), accessor, get).boxed();
+        let run = move |client| check(Setup::new(row, place, client), accessor, get).boxed();
         self.0.push(Check {
             row,
             run: Box::new(run),
@@ -192,13 +192,13 @@ fn full_name(row: &Resource) -> String {
 }
 
 /// One kind on the server, and a factory: what needs no type is compiled once.
-struct Stage {
+struct Setup {
     server: Api<DynamicObject>,
     factory: SharedInformerFactory,
     object: DynamicObject,
 }
 
-impl Stage {
+impl Setup {
     fn new(row: &Resource, place: Place, client: Client) -> Self {
         let (name, body) = sample(row, NAMESPACE);
         let kind = GroupVersionKind::gvk(&row.group, &row.version, &row.kind);
@@ -240,19 +240,19 @@ fn refused(error: kube::Error) -> String {
 
 /// Follows one object through its kind's accessors: there at the start, changed, deleted.
 async fn check<K>(
-    stage: Stage,
+    setup: Setup,
     accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
     get: impl Fn(&Lister<K>, &str) -> Option<Arc<K>> + Send + Sync,
 ) -> Result<(), String>
 where
     K: Object + DeserializeOwned + kube::Resource<DynamicType = ()>,
 {
-    let made = stage.create().await?;
+    let made = setup.create().await?;
     let name = made.name_any();
-    let resource = accessor(&stage.factory);
+    let resource = accessor(&setup.factory);
     let (informer, lister) = (resource.informer(), resource.lister());
-    stage.factory.start();
-    let synced = stage.factory.wait_for_sync_within(BOUND).await;
+    setup.factory.start();
+    let synced = setup.factory.wait_for_sync_within(BOUND).await;
     synced.map_err(|error| error.to_string())?;
     wait(&informer, &made).await?;
     let found = get(&lister, &name).ok_or("it is not in the lister")?;
@@ -261,20 +261,20 @@ where
         "another one is in the lister",
     )?;
 
-    let changed = stage.change().await?;
+    let changed = setup.change().await?;
     wait(&informer, &changed).await?;
     let found = get(&lister, &name).ok_or("it was changed, and is not in the lister")?;
     let annotations = found.meta().annotations.as_ref();
     let marked = annotations.is_some_and(|all| all.contains_key(MARK));
     is_seen(marked, "the change is not in the lister")?;
 
-    delete(&stage.server, &changed).await?;
+    delete(&setup.server, &changed).await?;
     let key = ObjectKey::of(&made.metadata).ok_or("it has no name")?;
     while lister.get_key(&key).is_some() {
         // The time of the whole check is bounded.
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    stage.factory.shutdown().await;
+    setup.factory.shutdown().await;
     Ok(())
 }
 

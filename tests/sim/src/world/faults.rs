@@ -85,7 +85,7 @@ impl World<'_> {
             self.advance(Duration::from_secs(5)).await;
         }
         // Each scope of each informer gets a silent watch.
-        let watches = (self.stages.len() * NAMESPACES.len()) as u64;
+        let watches = (self.subjects.len() * NAMESPACES.len()) as u64;
         let silent = faults.add(
             Rule::new(Fault::HalfOpen { after: 0 })
                 .on(Verb::Watch)
@@ -107,9 +107,9 @@ impl World<'_> {
             self.advance(piece).await;
             waited += piece;
             if then == AfterStall::Stop {
-                for stage in &mut self.stages {
-                    if stage.is_stalled() {
-                        stage.stop().await;
+                for subject in &mut self.subjects {
+                    if subject.is_stalled() {
+                        subject.stop().await;
                     }
                 }
             }

@@ -89,7 +89,7 @@ impl World<'_> {
             let lists = after.counts.lists - before.counts.lists;
             let requests = now.requests - sent.requests;
             let only_lists =
-                self.stages[*number].only_lists() || self.plan.server.watch_list == WatchList::Off;
+                self.subjects[*number].only_lists() || self.plan.server.watch_list == WatchList::Off;
             // One that streams its initial state does not depend on lists.
             let is_hidden = lists == 0 && (errors == 0 || matches!(after.state, State::Live));
             if is_hidden || (only_lists && lists > 0) || requests > REQUESTS {
@@ -109,10 +109,10 @@ impl World<'_> {
         // An earlier fault may have led to lists already, such as a silent initial stream.
         let before = self.without_streams();
         self.doubted.store(true, std::sync::atomic::Ordering::Relaxed);
-        for stage in &mut self.stages {
-            stage.rewinding();
+        for subject in &mut self.subjects {
+            subject.rewinding();
         }
-        let answers = (self.stages.len() * NAMESPACES.len()) as u64;
+        let answers = (self.subjects.len() * NAMESPACES.len()) as u64;
         let fault = Fault::ReplaceVersion("not-a-version".to_owned());
         let rule = self.strike(Rule::new(fault).times(answers));
         self.force_lists();

@@ -59,23 +59,23 @@ impl World<'_> {
         self.doubted.store(true, Ordering::Relaxed);
         let revision = self.server.revision();
         self.history().rewind(revision);
-        for stage in &mut self.stages {
-            stage.rewinding();
+        for subject in &mut self.subjects {
+            subject.rewinding();
         }
         Some(revision)
     }
 
     /// Every informer has seen nothing that the server does not have: from now on all of it is certain.
     pub(super) fn settle_rewind(&mut self) {
-        for stage in &mut self.stages {
-            if stage.is_running() {
-                stage.rewound();
+        for subject in &mut self.subjects {
+            if subject.is_running() {
+                subject.rewound();
             }
         }
     }
 
     pub(super) fn is_not_past(&self, revision: u64) -> bool {
-        let mut running = self.stages.iter().filter(|stage| stage.is_running());
-        running.all(|stage| stage.is_not_past(revision))
+        let mut running = self.subjects.iter().filter(|subject| subject.is_running());
+        running.all(|subject| subject.is_not_past(revision))
     }
 }

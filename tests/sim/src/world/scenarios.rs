@@ -92,10 +92,10 @@ impl World<'_> {
     }
 
     pub(super) fn seen(&self) -> Vec<Seen> {
-        let stages = self.stages.iter().enumerate();
-        stages
-            .flat_map(|(number, stage)| {
-                let scopes = stage.scopes().into_iter();
+        let subjects = self.subjects.iter().enumerate();
+        subjects
+            .flat_map(|(number, subject)| {
+                let scopes = subject.scopes().into_iter();
                 scopes.map(move |(scope, contact)| (number, scope, contact))
             })
             .collect()

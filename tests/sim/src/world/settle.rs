@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::World;
 use crate::plan::{Write, WriteKind};
-use crate::stage::Stage;
+use crate::subject::Subject;
 
 /// After the faults the caches must equal the server within this time: a silent watch is given up after ten
 /// minutes and a margin, and one backoff follows.
@@ -18,15 +18,15 @@ impl World<'_> {
     pub(super) async fn converge(&mut self) {
         let mut waited = Duration::ZERO;
         loop {
-            for stage in &mut self.stages {
-                stage.read_streams(usize::MAX).await;
+            for subject in &mut self.subjects {
+                subject.read_streams(usize::MAX).await;
             }
             if self.check().is_none() {
                 return;
             }
             let revision = self.server.revision();
-            let mut running = self.stages.iter().filter(|stage| stage.is_running());
-            let Some(difference) = running.find_map(|stage| stage.difference(revision)) else {
+            let mut running = self.subjects.iter().filter(|subject| subject.is_running());
+            let Some(difference) = running.find_map(|subject| subject.difference(revision)) else {
                 return;
             };
             if waited > BOUND {
@@ -46,8 +46,8 @@ impl World<'_> {
         self.server.faults().clear();
         self.converge().await;
         for _ in 0..FORCED_LISTS {
-            let mut running = self.stages.iter().filter(|stage| stage.is_running());
-            if self.verdict.first().is_some() || running.all(Stage::is_certain) {
+            let mut running = self.subjects.iter().filter(|subject| subject.is_running());
+            if self.verdict.first().is_some() || running.all(Subject::is_certain) {
                 break;
             }
             // A watch that ends before the oldest revision is followed by a list.
@@ -63,15 +63,15 @@ impl World<'_> {
             let _ = self.check();
         }
         self.converge().await;
-        let stages = self.stages.iter().filter(|stage| stage.is_running());
-        if let Some(what) = stages.filter_map(Stage::marked_without_reason).next() {
+        let subjects = self.subjects.iter().filter(|subject| subject.is_running());
+        if let Some(what) = subjects.filter_map(Subject::marked_without_reason).next() {
             self.verdict.report("I16", what);
         }
     }
 
     /// Checks that stopped informers have no tasks.
     pub(super) async fn check_nothing_left(&mut self) {
-        self.stages.clear();
+        self.subjects.clear();
         tokio::time::sleep(Duration::from_secs(1)).await;
         let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
         if tasks > 0 {

@@ -25,7 +25,7 @@ use crate::wire::{self, Contact, Traffic};
 use handlers::Listening;
 
 /// One informer under test. A stopped informer is replaced by a new one with the same plan.
-pub(crate) struct Stage {
+pub(crate) struct Subject {
     number: usize,
     plan: InformerPlan,
     informer: SharedInformer<ConfigMap>,
@@ -75,7 +75,7 @@ enum Doubt {
     Rewound,
 }
 
-impl Stage {
+impl Subject {
     pub(crate) fn new(
         server: &ApiServer,
         number: usize,

@@ -10,7 +10,7 @@ use informer_core::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::Stage;
+use super::Subject;
 use crate::observer::Observer;
 use crate::plan::{HandlerKind, HandlerPlan};
 use crate::verdict::report;
@@ -23,7 +23,7 @@ pub(super) struct Listening {
     pub(super) removed: bool,
 }
 
-impl Stage {
+impl Subject {
     pub(crate) fn add_handler(&mut self, plan: HandlerPlan) {
         if self.is_stopped() {
             return;
@@ -105,7 +105,7 @@ impl Stage {
     }
 }
 
-impl Stage {
+impl Subject {
     /// Creates streams and drops them, every other one with a pending event: none is kept, and waits for
     /// their sync end.
     pub(crate) async fn short_streams(&mut self, count: usize) {

@@ -9,13 +9,13 @@ use informer_core::{HandlerState, InformerStatus, ObjectKey, Overflow, Registrat
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::handlers::Listening;
-use super::{Doubt, ScopeRecord, Stage, is_rejected, number_in};
+use super::{Doubt, ScopeRecord, Subject, is_rejected, number_in};
 use crate::history::{History, Key, State, data};
 use crate::observer::{number, object_key};
 use crate::plan::{InformerPlan, NAMESPACES, PLACES, Transform};
 use crate::verdict::{observe, report};
 
-impl Stage {
+impl Subject {
     /// Checks everything that must hold at any time.
     pub(crate) fn check(&mut self) {
         let status = self.informer.status();
@@ -399,13 +399,13 @@ impl Reader {
 }
 
 impl Probe {
-    pub(super) fn new(stage: &Stage) -> Self {
+    pub(super) fn new(subject: &Subject) -> Self {
         Self {
-            number: stage.number,
-            plan: stage.plan.clone(),
-            history: stage.history.clone(),
-            doubted: stage.doubted.clone(),
-            reader: stage.reader.clone(),
+            number: subject.number,
+            plan: subject.plan.clone(),
+            history: subject.history.clone(),
+            doubted: subject.doubted.clone(),
+            reader: subject.reader.clone(),
         }
     }
 
