@@ -8,7 +8,6 @@ mod elsewhere;
 mod handlers;
 mod order;
 mod reaping;
-mod script;
 mod service;
 mod unusable;
 

@@ -12,7 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 
-use crate::queue_support::{LONG, Script, object};
+use crate::queue_support::{LONG, object};
+use crate::scripted::FeedRig;
 
 /// Received events, in order.
 #[derive(Clone, Default)]
@@ -277,7 +278,7 @@ fn debug_output_names_objects_and_never_shows_their_contents() {
 
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_handler_can_be_added_and_receives_the_same() {
-    let mut script = Script::start(1, vec![object("a", 1)]).await;
+    let mut script = FeedRig::start(1, vec![object("a", 1)]).await;
     let diaries: [Diary; 5] = Default::default();
     let [closure, functions, boxed, filtered, awaiting] = diaries.clone();
     let options = || HandlerOptions::default().run_on(Offload::Inline);
@@ -330,7 +331,7 @@ async fn every_kind_of_handler_can_be_added_and_receives_the_same() {
 /// A handler on the blocking pool, the default: it receives the same events in order.
 #[tokio::test]
 async fn a_handler_on_the_blocking_pool_receives_everything_in_order() {
-    let script = Script::start(1, vec![object("a", 1)]).await;
+    let script = FeedRig::start(1, vec![object("a", 1)]).await;
     let (tell, mut received) = unbounded_channel();
     let handler = move |event: Event<ConfigMap>| tell.send(format!("{event:?}")).unwrap();
     script.informer.add_handler(handler).unwrap();
@@ -347,7 +348,7 @@ async fn a_handler_on_the_blocking_pool_receives_everything_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn an_async_handler_receives_the_next_event_after_its_future_ends() {
-    let script = Script::start(2, vec![object("a", 1), object("b", 2)]).await;
+    let script = FeedRig::start(2, vec![object("a", 1), object("b", 2)]).await;
     let gate = Arc::new(Semaphore::new(0));
     let (tell, mut begun) = unbounded_channel();
     let handler = {

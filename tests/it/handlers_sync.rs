@@ -10,7 +10,8 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{sleep, timeout};
 
-use crate::queue_support::{LONG, Script, Server, informer, object};
+use crate::queue_support::{LONG, object};
+use crate::scripted::{Feed, FeedRig, informer};
 
 /// A handler that returns from a call only when the test lets it.
 struct Gated {
@@ -57,7 +58,7 @@ async fn a_registration_is_in_sync_when_the_handler_has_returned_from_every_init
     let objects = (0..OBJECTS)
         .map(|number| object(&number.to_string(), 1))
         .collect();
-    let script = Script::start(1, objects).await;
+    let script = FeedRig::start(1, objects).await;
     let handler = Gated::add(&script.informer, HandlerOptions::default());
     let waiters: Vec<_> = (0..10)
         .map(|_| {
@@ -86,7 +87,7 @@ async fn a_registration_is_in_sync_when_the_handler_has_returned_from_every_init
 /// Upstream: synctrack TestBasicLogic, for a handler added before the source synced.
 #[tokio::test(start_paused = true)]
 async fn a_handler_added_before_the_start_is_in_sync_when_it_has_returned_from_every_initial_addition() {
-    let (server, source) = Server::new(None);
+    let (server, source) = Feed::new(None);
     let informer = informer(vec![source]).build().unwrap();
     let handler = Gated::add(&informer, HandlerOptions::default());
     informer.start().unwrap();
@@ -104,8 +105,8 @@ async fn a_handler_added_before_the_start_is_in_sync_when_it_has_returned_from_e
 /// Upstream: synctrack TestBasicLogic, where the work is finished first.
 #[tokio::test(start_paused = true)]
 async fn a_registration_is_not_in_sync_before_the_informer_is() {
-    let (x, source_x) = Server::new(Some("x"));
-    let (y, source_y) = Server::new(Some("y"));
+    let (x, source_x) = Feed::new(Some("x"));
+    let (y, source_y) = Feed::new(Some("y"));
     let informer = informer(vec![source_x, source_y]).build().unwrap();
     let mut handler = Gated::add(&informer, HandlerOptions::default());
     informer.start().unwrap();
@@ -124,7 +125,7 @@ async fn a_registration_is_not_in_sync_before_the_informer_is() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_initial_state_is_in_sync_without_a_call() {
-    let script = Script::start(1, vec![]).await;
+    let script = FeedRig::start(1, vec![]).await;
     let handler = Gated::add(&script.informer, HandlerOptions::default());
     timeout(LONG, handler.registration.synced())
         .await
@@ -134,7 +135,7 @@ async fn an_empty_initial_state_is_in_sync_without_a_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_sync_ends_when_the_handler_is_removed() {
-    let script = Script::start(2, vec![object("a", 1), object("b", 2)]).await;
+    let script = FeedRig::start(2, vec![object("a", 1), object("b", 2)]).await;
     let mut handler = Gated::add(&script.informer, HandlerOptions::default());
     let waiting = tokio::spawn({
         let registration = handler.registration.clone();
@@ -157,7 +158,7 @@ async fn a_wait_for_sync_ends_when_the_handler_is_removed() {
 /// waits for it.
 #[tokio::test(start_paused = true)]
 async fn a_lagging_handler_receives_a_merged_but_true_history() {
-    let mut script = Script::start(1, vec![object("a", 1)]).await;
+    let mut script = FeedRig::start(1, vec![object("a", 1)]).await;
     script.check(&["Added(a@1, Initial)"]).await;
     let mut handler = Gated::add(&script.informer, HandlerOptions::default().buffer(2));
     sleep(LONG).await;
@@ -192,7 +193,7 @@ async fn a_lagging_handler_receives_a_merged_but_true_history() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_with_a_growing_buffer_receives_every_event() {
-    let script = Script::start(1, vec![object("a", 1)]).await;
+    let script = FeedRig::start(1, vec![object("a", 1)]).await;
     let options = HandlerOptions::default().buffer(1).on_overflow(Overflow::Grow);
     let mut handler = Gated::add(&script.informer, options);
     sleep(LONG).await;
@@ -207,7 +208,7 @@ async fn a_handler_with_a_growing_buffer_receives_every_event() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_lags_can_be_disconnected_instead() {
-    let script = Script::start(1, vec![object("a", 1)]).await;
+    let script = FeedRig::start(1, vec![object("a", 1)]).await;
     let options = HandlerOptions::default()
         .buffer(1)
         .on_overflow(Overflow::Disconnect);
@@ -231,7 +232,7 @@ async fn a_handler_that_lags_can_be_disconnected_instead() {
 /// A disconnected handler stays in the status until it is removed.
 #[tokio::test(start_paused = true)]
 async fn a_disconnected_handler_can_be_removed_for_good() {
-    let script = Script::start(1, vec![object("a", 1)]).await;
+    let script = FeedRig::start(1, vec![object("a", 1)]).await;
     let options = HandlerOptions::default()
         .name("slow")
         .buffer(1)

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::queue_support::{Script, object, object_with_uid};
+use crate::queue_support::{object, object_with_uid};
+use crate::scripted::FeedRig;
 
 const INITIAL: [&str; 3] = [
     "Added(a@1, Initial)",
@@ -40,7 +41,7 @@ fn check<'a>(
 ) -> impl Future<Output = ()> + 'a {
     let caller = std::panic::Location::caller();
     async move {
-        let mut script = Script::start(3, initial()).await;
+        let mut script = FeedRig::start(3, initial()).await;
         script.check(&INITIAL).await;
         for change in before {
             match change {
@@ -176,7 +177,7 @@ async fn a_replacement_has_the_last_word_on_queued_changes() {
 /// deletions.
 #[tokio::test(start_paused = true)]
 async fn replacements_in_a_row_delete_each_object_once() {
-    let mut script = Script::start(3, initial()).await;
+    let mut script = FeedRig::start(3, initial()).await;
     script.check(&INITIAL).await;
     script.server.relist(10, vec![object("a", 1)]);
     script.server.relist(11, vec![object("a", 1)]);
@@ -195,7 +196,7 @@ async fn replacements_in_a_row_delete_each_object_once() {
 /// second, and ignored at commit, as in the first.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_of_an_unknown_object_is_not_delivered() {
-    let mut script = Script::start(3, initial()).await;
+    let mut script = FeedRig::start(3, initial()).await;
     script.check(&INITIAL).await;
     script.server.deleted(object("unknown", 4));
     script.server.added(object("d", 5));
@@ -205,7 +206,7 @@ async fn a_deletion_of_an_unknown_object_is_not_delivered() {
 /// Upstream: TestDeltaFIFO_enqueueingWithLister, TestRealFIFO_enqueueingWithLister.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_of_an_object_only_in_the_store_is_delivered() {
-    let mut script = Script::start(3, initial()).await;
+    let mut script = FeedRig::start(3, initial()).await;
     script.check(&INITIAL).await;
     script.server.deleted(object("b", 4));
     script.check(&["Deleted(Observed(b@4))"]).await;
@@ -215,7 +216,7 @@ async fn a_deletion_of_an_object_only_in_the_store_is_delivered() {
 /// Grouping by key inside a batch must not be visible: handlers receive everything in the order of arrival.
 #[tokio::test(start_paused = true)]
 async fn the_changes_of_one_batch_are_delivered_in_order_of_arrival() {
-    let mut script = Script::start(3, initial()).await;
+    let mut script = FeedRig::start(3, initial()).await;
     script.check(&INITIAL).await;
     for (name, at) in [("a", 4), ("b", 5), ("a", 6), ("c", 7), ("b", 8)] {
         script.server.modified(object(name, at));
@@ -235,7 +236,7 @@ async fn the_changes_of_one_batch_are_delivered_in_order_of_arrival() {
 /// receive that (guarantee I10).
 #[tokio::test(start_paused = true)]
 async fn a_replacement_with_another_object_of_the_same_name_is_a_deletion_and_an_addition() {
-    let mut script = Script::start(1, vec![object_with_uid("a", 1, "first")]).await;
+    let mut script = FeedRig::start(1, vec![object_with_uid("a", 1, "first")]).await;
     script.check(&["Added(a@1, Initial)"]).await;
     script.server.relist(5, vec![object_with_uid("a", 4, "second")]);
     script
@@ -286,8 +287,8 @@ async fn a_resync_never_delivers_an_older_state_than_before() {
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// An informer with a resync every ten seconds, past its initial state.
-async fn resyncing() -> Script {
-    let mut script = Script::start_with(3, initial(), |builder| builder.resync(PERIOD)).await;
+async fn resyncing() -> FeedRig {
+    let mut script = FeedRig::start_with(3, initial(), |builder| builder.resync(PERIOD)).await;
     for expected in INITIAL {
         assert_eq!(script.next().await, expected);
     }

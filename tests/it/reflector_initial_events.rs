@@ -20,7 +20,7 @@ async fn after_the_end_bookmark_silence_is_no_failure() {
     assert!(watch.is_read());
     watch.modify("a@6");
     assert_eq!(rig.received().await, ["update a@1->6"]);
-    assert_eq!(rig.server.asked, ["watch-list newest"]);
+    assert_eq!(rig.server.requests, ["watch-list newest"]);
 }
 
 /// Upstream: TestInitialEventsEndBookmarkTicker (no events received). Upstream warns each time; here LIST
@@ -56,5 +56,5 @@ async fn a_new_initial_object_moves_the_deadline() {
     rig.server.is_left_alone_for(Duration::from_secs(20)).await;
     watch.initial_end("5");
     assert_eq!(rig.received().await, ["add(initial) a@1", "add(initial) b@2"]);
-    assert_eq!(rig.server.asked, ["watch-list newest"]);
+    assert_eq!(rig.server.requests, ["watch-list newest"]);
 }

@@ -103,7 +103,7 @@ async fn too_many_requests_cost_a_step_each_and_never_a_relist() {
     }
     let mut expected = vec!["list any limit 500"];
     expected.extend(["watch after 5"; 8]);
-    assert_eq!(rig.server.asked, expected);
+    assert_eq!(rig.server.requests, expected);
 }
 
 #[tokio::test(start_paused = true)]

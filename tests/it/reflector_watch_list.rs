@@ -36,7 +36,7 @@ async fn one_watch_brings_the_state_and_goes_on_with_the_changes() {
     assert_eq!(rig.version().await, "5");
     watch.modify("a@6");
     assert_eq!(rig.received().await, ["update a@1->6"]);
-    assert_eq!(rig.server.asked, ["watch-list newest"]);
+    assert_eq!(rig.server.requests, ["watch-list newest"]);
     assert_eq!(rig.scope().await.watch_list, WatchListVerdict::Works);
 }
 

@@ -314,8 +314,8 @@ impl Scoped {
         while let Some(call) = self.server.waiting() {
             self.pending.push_back(call);
         }
-        let new = or_nothing(&self.server.asked[self.shown..], ", ");
-        self.shown = self.server.asked.len();
+        let new = or_nothing(&self.server.requests[self.shown..], ", ");
+        self.shown = self.server.requests.len();
         new
     }
 }

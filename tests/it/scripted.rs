@@ -1,63 +1,54 @@
-//! A source whose answers a test gives by hand, request by request, and an informer on top of it.
+//! Sources whose answers a test gives: by hand, request by request ([`Server`]), in advance ([`Script`]), or
+//! as a feed of lists and events ([`Feed`]). All of them are one [`ListWatch`], [`Source`].
 //!
 //! Everything runs as real tasks on one thread under tokio's paused clock: time passes only when every task
 //! waits, so a test that waits for the next request sees exactly the waits the informer makes.
 
+mod feed;
 mod rig;
+mod script;
+mod server;
 mod text;
 
 use std::fmt;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt};
-use informer_core::source::SourceError;
+use futures::stream::BoxStream;
+use futures::{FutureExt, Stream, StreamExt, stream};
 use informer_core::source::{
-    BookmarkMark, ListEvent, ListFrom, ListMetadata, ListRequest, ListStream, ListWatch, WatchEvent,
-    WatchFrom, WatchListFrom, WatchListSupport, WatchRequest, WatchStream,
+    BookmarkMark, ListEvent, ListFrom, ListMetadata, ListRequest, ListStream, ListWatch, SourceError,
+    WatchEvent, WatchFrom, WatchListFrom, WatchListSupport, WatchRequest, WatchStream,
 };
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
 
+pub(crate) use feed::{Feed, FeedRig, informer};
 pub(crate) use rig::{Rig, config, settle, timed};
+pub(crate) use script::{Answer, End, Script, garbled, initial_end, list_at, listed, object};
+pub(crate) use server::{Server, scripted};
 pub(crate) use text::{
     describe, expired, metadata, pod, refused, short, show, status, too_many, undecodable,
 };
 
-/// How long a test waits for a request before it fails: longer than any backoff.
-const PATIENCE: Duration = Duration::from_secs(300);
-
-/// The informer's end: hands every request to the test.
-pub(crate) struct Source {
-    calls: mpsc::UnboundedSender<Call>,
+/// The informer's end: passes every request to a function of the test, which answers now or later.
+pub(crate) struct Source<K = Pod> {
+    answer: Box<dyn Fn(Call<K>) + Send + Sync>,
+    resource: &'static str,
     namespace: Option<String>,
     support: WatchListSupport,
 }
 
-/// The test's end: takes the requests one by one.
-pub(crate) struct Server {
-    calls: mpsc::UnboundedReceiver<Call>,
-    /// Every request taken so far, as text.
-    pub(crate) asked: Vec<String>,
-}
+impl<K: Send + Sync + 'static> Source<K> {
+    /// A source of all namespaces.
+    pub(crate) fn new(resource: &'static str, answer: impl Fn(Call<K>) + Send + Sync + 'static) -> Self {
+        Self {
+            answer: Box::new(answer),
+            resource,
+            namespace: None,
+            support: WatchListSupport::Unknown,
+        }
+    }
 
-/// A source of all namespaces and the server behind it.
-pub(crate) fn scripted() -> (Source, Server) {
-    let (calls, taken) = mpsc::unbounded_channel();
-    let source = Source {
-        calls,
-        namespace: None,
-        support: WatchListSupport::Unknown,
-    };
-    let server = Server {
-        calls: taken,
-        asked: Vec::new(),
-    };
-    (source, server)
-}
-
-impl Source {
     pub(crate) fn in_namespace(mut self, namespace: &str) -> Self {
         self.namespace = Some(namespace.to_owned());
         self
@@ -67,47 +58,42 @@ impl Source {
         self.support = WatchListSupport::Unsupported;
         self
     }
+
+    async fn request<T>(
+        &self,
+        call: impl FnOnce(oneshot::Sender<Reply<T>>) -> Call<K>,
+    ) -> Result<Answered<T>, SourceError> {
+        let (reply, answer) = oneshot::channel();
+        (self.answer)(call(reply));
+        match answer.await {
+            Ok(Reply::Stream(stream)) => Ok(stream),
+            Ok(Reply::Error(error)) => Err(error),
+            Ok(Reply::Panic) => panic!("the script says so"),
+            // The test has ended, and only waits for the informer to stop.
+            Err(_) => std::future::pending().await,
+        }
+    }
 }
+
+/// The stream of an answer.
+type Answered<T> = BoxStream<'static, Result<T, SourceError>>;
 
 /// What a request is answered with.
 enum Reply<T> {
-    Stream(mpsc::UnboundedReceiver<Result<T, SourceError>>),
+    Stream(Answered<T>),
     Error(SourceError),
     Panic,
 }
 
-async fn ask<T>(
-    calls: &mpsc::UnboundedSender<Call>,
-    call: impl FnOnce(oneshot::Sender<Reply<T>>) -> Call,
-) -> Result<mpsc::UnboundedReceiver<Result<T, SourceError>>, SourceError> {
-    let (reply, answer) = oneshot::channel();
-    if calls.send(call(reply)).is_err() {
-        // The test is over and only waits for the informer to stop.
-        return std::future::pending().await;
-    }
-    match answer.await {
-        Ok(Reply::Stream(stream)) => Ok(stream),
-        Ok(Reply::Error(error)) => Err(error),
-        Ok(Reply::Panic) => panic!("the script says so"),
-        Err(_) => std::future::pending().await,
-    }
-}
-
-impl ListWatch<Pod> for Source {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<Pod>, SourceError>> {
-        async move {
-            let mut page = ask(&self.calls, |reply| Call::List(ListCall { request, reply })).await?;
-            Ok(futures::stream::poll_fn(move |cx| page.poll_recv(cx)).boxed())
-        }
-        .boxed()
+impl<K: Send + Sync + 'static> ListWatch<K> for Source<K> {
+    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
+        self.request(|reply| Call::List(ListCall { request, reply }))
+            .boxed()
     }
 
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Pod>, SourceError>> {
-        async move {
-            let mut events = ask(&self.calls, |reply| Call::Watch(WatchCall { request, reply })).await?;
-            Ok(futures::stream::poll_fn(move |cx| events.poll_recv(cx)).boxed())
-        }
-        .boxed()
+    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
+        self.request(|reply| Call::Watch(WatchCall { request, reply }))
+            .boxed()
     }
 
     fn watch_list(&self) -> WatchListSupport {
@@ -115,7 +101,7 @@ impl ListWatch<Pod> for Source {
     }
 
     fn resource(&self) -> &str {
-        "pods"
+        self.resource
     }
 
     fn namespace(&self) -> Option<&str> {
@@ -124,12 +110,12 @@ impl ListWatch<Pod> for Source {
 }
 
 /// A request that waits for its answer.
-pub(crate) enum Call {
-    List(ListCall),
-    Watch(WatchCall),
+pub(crate) enum Call<K = Pod> {
+    List(ListCall<K>),
+    Watch(WatchCall<K>),
 }
 
-impl fmt::Display for Call {
+impl<K> fmt::Display for Call<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::List(call) => call.fmt(f),
@@ -138,54 +124,13 @@ impl fmt::Display for Call {
     }
 }
 
-impl Server {
-    /// The next request, if one comes at all.
-    pub(crate) async fn next_or_none(&mut self) -> Option<Call> {
-        let call = timeout(PATIENCE, self.calls.recv()).await.ok().flatten()?;
-        self.asked.push(call.to_string());
-        Some(call)
-    }
-
-    /// The next request, if one waits already.
-    pub(crate) fn waiting(&mut self) -> Option<Call> {
-        let call = self.calls.try_recv().ok()?;
-        self.asked.push(call.to_string());
-        Some(call)
-    }
-
-    /// The next request, which must be a LIST.
-    pub(crate) async fn list(&mut self) -> ListCall {
-        match self.next_or_none().await {
-            Some(Call::List(call)) => call,
-            Some(other) => panic!("expected a LIST, the informer asked: {other}"),
-            None => panic!("expected a LIST, the informer asks for nothing"),
-        }
-    }
-
-    /// The next request, which must be a WATCH of either sort.
-    pub(crate) async fn watch(&mut self) -> WatchCall {
-        match self.next_or_none().await {
-            Some(Call::Watch(call)) => call,
-            Some(other) => panic!("expected a WATCH, the informer asked: {other}"),
-            None => panic!("expected a WATCH, the informer asks for nothing"),
-        }
-    }
-
-    /// Checks that no request comes for this long.
-    pub(crate) async fn is_left_alone_for(&mut self, time: Duration) {
-        if let Ok(Some(call)) = timeout(time, self.calls.recv()).await {
-            panic!("expected no request for {time:?}, the informer asked: {call}");
-        }
-    }
-}
-
 /// A LIST that waits for its answer.
-pub(crate) struct ListCall {
+pub(crate) struct ListCall<K = Pod> {
     pub(crate) request: ListRequest,
-    reply: oneshot::Sender<Reply<ListEvent<Pod>>>,
+    reply: oneshot::Sender<Reply<ListEvent<K>>>,
 }
 
-impl ListCall {
+impl ListCall<Pod> {
     /// Answers with one whole, last page.
     pub(crate) fn page(self, version: &str, pods: &[&str]) {
         self.page_with(metadata(version), pods);
@@ -207,8 +152,18 @@ impl ListCall {
             body.send(Ok(ListEvent::Item(pod(text))));
         }
     }
+}
 
-    pub(crate) fn open(self) -> Body<ListEvent<Pod>> {
+impl<K: Send + Sync + 'static> ListCall<K> {
+    /// Answers with these events, and then the end of the stream.
+    pub(crate) fn answer(
+        self,
+        events: impl Stream<Item = Result<ListEvent<K>, SourceError>> + Send + 'static,
+    ) {
+        let _ = self.reply.send(Reply::Stream(events.boxed()));
+    }
+
+    pub(crate) fn open(self) -> Body<ListEvent<K>> {
         Body::answer(self.reply)
     }
 
@@ -226,7 +181,7 @@ impl ListCall {
     }
 }
 
-impl fmt::Display for ListCall {
+impl<K> fmt::Display for ListCall<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.request.from {
             ListFrom::MostRecent => write!(f, "list newest")?,
@@ -245,13 +200,21 @@ impl fmt::Display for ListCall {
 }
 
 /// A WATCH that waits for its answer.
-pub(crate) struct WatchCall {
+pub(crate) struct WatchCall<K = Pod> {
     pub(crate) request: WatchRequest,
-    reply: oneshot::Sender<Reply<WatchEvent<Pod>>>,
+    reply: oneshot::Sender<Reply<WatchEvent<K>>>,
 }
 
-impl WatchCall {
-    pub(crate) fn open(self) -> Body<WatchEvent<Pod>> {
+impl<K: Send + Sync + 'static> WatchCall<K> {
+    /// Answers with these events, and then the end of the stream.
+    pub(crate) fn answer(
+        self,
+        events: impl Stream<Item = Result<WatchEvent<K>, SourceError>> + Send + 'static,
+    ) {
+        let _ = self.reply.send(Reply::Stream(events.boxed()));
+    }
+
+    pub(crate) fn open(self) -> Body<WatchEvent<K>> {
         Body::answer(self.reply)
     }
 
@@ -264,7 +227,7 @@ impl WatchCall {
     }
 }
 
-impl fmt::Display for WatchCall {
+impl<K> fmt::Display for WatchCall<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.request.from {
             WatchFrom::After(version) => write!(f, "watch after {version}"),
@@ -279,10 +242,11 @@ impl fmt::Display for WatchCall {
 /// An open answer: send to it, fail it, or drop it for a close in good order.
 pub(crate) struct Body<T>(mpsc::UnboundedSender<Result<T, SourceError>>);
 
-impl<T> Body<T> {
+impl<T: Send + 'static> Body<T> {
     fn answer(reply: oneshot::Sender<Reply<T>>) -> Self {
-        let (sender, stream) = mpsc::unbounded_channel();
-        let _ = reply.send(Reply::Stream(stream));
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let events = stream::poll_fn(move |context| events.poll_recv(context));
+        let _ = reply.send(Reply::Stream(events.boxed()));
         Self(sender)
     }
 

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::support::{Recorder, informer_of, item, settled, start, unseen, value, version_of};
 
 use super::names;
-use super::script::{Answer, End, Script, list_at, listed, status};
+use crate::scripted::{Answer, End, Script, list_at, listed, status};
 
 #[tokio::test(start_paused = true)]
 async fn i03_objects_missing_from_a_relist_are_deleted_and_delivered() {
@@ -73,7 +73,7 @@ async fn i05_a_reader_never_sees_a_mix_of_two_lists() {
             Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         ]
     }));
-    let informer = SharedInformer::builder_from_sources(vec![Arc::new(script)])
+    let informer = SharedInformer::builder_from_sources(vec![Arc::new(script.source())])
         .reflector(|_| quick())
         .build()
         .unwrap();

@@ -3,37 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
-use informer_core::source::{
-    ListEvent, ListRequest, ListStream, ListWatch, ObjectChange, SourceError, Undecodable, WatchEvent,
-    WatchRequest, WatchStream,
-};
+use informer_core::source::{ListEvent, ObjectChange, Undecodable, WatchEvent};
 use informer_core::{InitialState, SharedInformer};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::script::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
+use crate::scripted::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
 use crate::support::{Recorder, keys};
-
-/// A script for the namespace `default`.
-struct InDefault(Script);
-
-impl ListWatch<ConfigMap> for InDefault {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, SourceError>> {
-        self.0.list(request)
-    }
-
-    fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, SourceError>> {
-        self.0.watch(request)
-    }
-
-    fn resource(&self) -> &str {
-        "configmaps"
-    }
-
-    fn namespace(&self) -> Option<&str> {
-        Some("default")
-    }
-}
 
 /// An object of another namespace, or of none.
 fn foreign(namespace: Option<&str>, name: &str, version: &str) -> Arc<ConfigMap> {
@@ -57,10 +32,12 @@ async fn check(
     cached: &[&str],
     refused: u64,
 ) {
-    let informer = SharedInformer::builder_from_sources(vec![Arc::new(InDefault(Script::new(answers)))])
-        .initial_state(initial)
-        .build()
-        .unwrap();
+    let informer = SharedInformer::builder_from_sources(vec![Arc::new(
+        Script::new(answers).source().in_namespace("default"),
+    )])
+    .initial_state(initial)
+    .build()
+    .unwrap();
     let events = Recorder::new();
     events.add_to(&informer);
     informer.start().unwrap();

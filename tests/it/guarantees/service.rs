@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::support::{Recorder, final_items, version_of};
 
 use super::names;
-use super::script::{Answer, End, Script, initial_end, list_at, listed, object, status};
+use crate::scripted::{Answer, End, Script, initial_end, list_at, listed, object, status};
 
 fn informer_over(script: &Script, initial: InitialState) -> SharedInformer<ConfigMap> {
-    SharedInformer::builder_from_sources(vec![Arc::new(script.clone())])
+    SharedInformer::builder_from_sources(vec![Arc::new(script.source())])
         .initial_state(initial)
         .build()
         .unwrap()

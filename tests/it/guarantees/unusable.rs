@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::support::Recorder;
 
 use super::names;
-use super::script::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
+use crate::scripted::{Answer, End, Script, garbled, initial_end, list_at, listed, object, status};
 
 /// Runs a script by LIST and WATCH, and returns the informer and the events of a handler.
 async fn play(answers: Vec<Answer>) -> (SharedInformer<ConfigMap>, Vec<String>) {
@@ -23,7 +23,7 @@ async fn play_with(
     answers: Vec<Answer>,
     options: impl FnOnce(SharedInformerBuilder<ConfigMap>) -> SharedInformerBuilder<ConfigMap>,
 ) -> (SharedInformer<ConfigMap>, Vec<String>) {
-    let builder = SharedInformer::builder_from_sources(vec![Arc::new(Script::new(answers))])
+    let builder = SharedInformer::builder_from_sources(vec![Arc::new(Script::new(answers).source())])
         .initial_state(InitialState::List);
     let informer = options(builder).build().unwrap();
     let received = Recorder::new();

@@ -78,7 +78,7 @@ impl Rig {
         rig.server.list().await.page(version, pods);
         let watch = rig.server.watch().await.open();
         rig.received().await;
-        rig.server.asked.clear();
+        rig.server.requests.clear();
         (rig, watch)
     }
 

@@ -1,17 +1,14 @@
-//! A source that answers from a script: for servers that do what no server should.
+//! Answers in advance, one for each request: for servers that do what no server should.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use informer_core::ResourceVersion;
-use informer_core::source::{
-    BookmarkMark, ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, SourceError, Undecodable,
-    WatchEvent, WatchRequest, WatchStream,
-};
+use informer_core::source::{BookmarkMark, ListEvent, SourceError, Undecodable, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 
+use super::{Call, Source, metadata};
 use crate::support::item;
 
 /// The answer to one request, whatever the request is.
@@ -34,7 +31,7 @@ pub(crate) enum End {
     Failed(SourceError),
 }
 
-/// Answers each request with the next line of the script; silent for ever when it is at its end.
+/// Answers each request with the next line of the script; silent after its end.
 #[derive(Clone)]
 pub(crate) struct Script(Arc<Mutex<VecDeque<Answer>>>);
 
@@ -51,45 +48,28 @@ impl Script {
         }
     }
 
-    async fn next(&self) -> Answer {
-        let next = self.0.lock().unwrap().pop_front();
-        match next {
-            Some(answer) => answer,
-            None => std::future::pending().await,
-        }
-    }
-}
-
-impl ListWatch<ConfigMap> for Script {
-    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<ConfigMap>, SourceError>> {
-        Box::pin(async {
-            match self.next().await {
-                Answer::List(events) => Ok(stream::iter(events).map(Ok).boxed()),
-                Answer::Refuse(error) => Err(error),
-                Answer::Watch(..) => panic!("the script has a watch where a list was asked for"),
-            }
-        })
-    }
-
-    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<ConfigMap>, SourceError>> {
-        Box::pin(async {
-            match self.next().await {
-                Answer::Watch(events, end) => {
+    /// A source that answers from this script.
+    pub(crate) fn source(&self) -> Source<ConfigMap> {
+        let script = self.clone();
+        Source::new("configmaps", move |call| {
+            let next = script.0.lock().unwrap().pop_front();
+            match (next, call) {
+                // A call that is dropped stays without an answer.
+                (None, _) => {}
+                (Some(Answer::Refuse(error)), Call::List(call)) => call.fail(error),
+                (Some(Answer::Refuse(error)), Call::Watch(call)) => call.fail(error),
+                (Some(Answer::List(events)), Call::List(call)) => call.answer(stream::iter(events).map(Ok)),
+                (Some(Answer::Watch(events, end)), Call::Watch(call)) => {
                     let events = stream::iter(events).map(Ok);
-                    Ok(match end {
-                        End::Open => events.chain(stream::pending()).boxed(),
-                        End::Closed => events.boxed(),
-                        End::Failed(error) => events.chain(stream::iter([Err(error)])).boxed(),
-                    })
+                    match end {
+                        End::Open => call.answer(events.chain(stream::pending())),
+                        End::Closed => call.answer(events),
+                        End::Failed(error) => call.answer(events.chain(stream::iter([Err(error)]))),
+                    }
                 }
-                Answer::Refuse(error) => Err(error),
-                Answer::List(_) => panic!("the script has a list where a watch was asked for"),
+                (Some(_), call) => panic!("the script has no answer for this request: {call}"),
             }
         })
-    }
-
-    fn resource(&self) -> &str {
-        "configmaps"
     }
 }
 
@@ -106,10 +86,7 @@ pub(crate) fn listed(name: &str, version: &str) -> ListEvent<ConfigMap> {
 }
 
 pub(crate) fn list_at(version: &str) -> ListEvent<ConfigMap> {
-    ListEvent::Metadata(ListMetadata {
-        resource_version: Some(version.into()),
-        ..ListMetadata::default()
-    })
+    ListEvent::Metadata(metadata(version))
 }
 
 pub(crate) fn initial_end(version: &str) -> WatchEvent<ConfigMap> {
@@ -127,14 +104,4 @@ pub(crate) fn garbled(name: Option<&str>, version: &str) -> Undecodable {
         uid: None,
         reason: "field `data` has the wrong type".into(),
     }
-}
-
-/// An error of the server.
-pub(crate) fn status(code: u16, reason: &str) -> SourceError {
-    let status = informer_core::source::ServerStatus {
-        code,
-        reason: reason.into(),
-        ..Default::default()
-    };
-    SourceError::Status { status }
 }
