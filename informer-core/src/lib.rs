@@ -46,6 +46,7 @@ pub mod source;
 mod status;
 pub mod store;
 mod sync;
+pub mod workqueue;
 
 pub use audit::{AuditHandler, AuditOptions};
 #[doc(hidden)]

@@ -383,6 +383,16 @@ pub mod delta {
     };
 }
 
+pub mod workqueue {
+    //! A work queue for controllers: each key once, never with two workers, later or rate limited on request.
+    //!
+    //! [`WorkQueue`] is the queue, and [`limiter`] has the delays between retries.
+    pub use informer_core::workqueue::{
+        Get, Item, Left, Priorities, Priority, QueueKey, QueueStatus, RateLimiter, WorkQueue,
+        WorkQueueBuilder, default_controller_limiter, limiter,
+    };
+}
+
 pub mod selector {
     //! The parts of a [`Selector`](crate::Selector), and its errors.
     pub use informer_core::selector::{

@@ -1,0 +1,275 @@
+//! A work queue for controllers: each key once, never with two workers, later or rate limited on request.
+//!
+//! See [`WorkQueue`], and [`limiter`] for the delays between retries.
+
+mod builder;
+mod delayed;
+mod get;
+mod item;
+pub mod limiter;
+mod lines;
+mod moment;
+mod shutdown;
+mod state;
+mod status;
+
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+pub use builder::{Priorities, Priority, WorkQueueBuilder};
+pub use get::Get;
+pub use item::Item;
+pub use limiter::{RateLimiter, default_controller_limiter};
+pub use shutdown::Left;
+pub use status::QueueStatus;
+
+use crate::sync::Mutex;
+use get::Waiters;
+use moment::{Clock, Moment};
+use shutdown::Drains;
+use state::{Run, State};
+
+/// A type that can be a key of a [`WorkQueue`]: every type with these traits. Keys are cloned once per
+/// addition, so a clone should be cheap, as that of an [`ObjectKey`](crate::ObjectKey) is.
+pub trait QueueKey: Clone + Eq + Hash + Send + 'static {}
+
+impl<T: Clone + Eq + Hash + Send + 'static> QueueKey for T {}
+
+/// A queue of keys to be processed. Clones share one queue.
+///
+/// - A key that is added several times before it is taken is taken once.
+/// - While an [`Item`] of a key exists, the key is not handed out again. If it is added meanwhile, it is
+///   queued when the item is dropped: no addition is lost.
+/// - Keys of one priority are taken in the order in which they became ready. Low-priority keys are taken
+///   after normal ones, but wait for a bounded number of them: see [`Priorities`].
+/// - The queue is not bounded: it holds one entry for each distinct key, and one for each delayed key.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use informer_core::ObjectKey;
+/// use informer_core::workqueue::WorkQueue;
+///
+/// # async fn reconcile(_key: &ObjectKey) -> Result<(), ()> { Ok(()) }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let queue = WorkQueue::new();
+/// queue.add(ObjectKey::namespaced("web", "front"));
+/// queue.add(ObjectKey::namespaced("web", "front")); // merged with the first
+/// queue.add_after(ObjectKey::namespaced("web", "back"), Duration::from_millis(20));
+///
+/// let worker = tokio::spawn({
+///     let queue = queue.clone();
+///     async move {
+///         let mut reconciled = Vec::new();
+///         while let Some(key) = queue.get().await {
+///             match reconcile(&key).await {
+///                 Ok(()) => queue.forget(&key),
+///                 Err(()) => _ = queue.add_rate_limited(key.key().clone()),
+///             }
+///             reconciled.push(key.to_string()); // the end of the loop drops the item: done
+///         }
+///         reconciled
+///     }
+/// });
+/// tokio::time::sleep(Duration::from_millis(100)).await;
+///
+/// let left = queue.drain().await;
+/// assert!(left.delayed.is_empty());
+/// assert_eq!(worker.await.unwrap(), ["web/front", "web/back"]);
+/// # }
+/// ```
+///
+/// # For users of client-go
+///
+/// | client-go | here |
+/// |---|---|
+/// | `NewTypedRateLimitingQueue` | [`with_limiter`](Self::with_limiter), [`new`](Self::new) |
+/// | `Add`, `AddAfter`, `AddRateLimited` | [`add`](Self::add), [`add_after`](Self::add_after), [`add_rate_limited`](Self::add_rate_limited) |
+/// | `Get`, `Done` | [`get`](Self::get), and dropping the [`Item`] |
+/// | `Forget`, `NumRequeues` | [`forget`](Self::forget), [`retries`](Self::retries) |
+/// | `Len`, `ShuttingDown` | [`len`](Self::len), [`is_shut_down`](Self::is_shut_down) |
+/// | `ShutDown` | [`shut_down`](Self::shut_down); it does not wait |
+/// | `ShutDownWithDrain` | [`drain`](Self::drain), which also waits for queued keys and reports delayed ones |
+/// | `ShutDown` during a drain | [`abort`](Self::abort), which returns what is left |
+/// | metrics | [`status`](Self::status) |
+/// | `workqueue.Queue`, `Touch` | [`Priority`] |
+pub struct WorkQueue<T> {
+    shared: Arc<Shared<T>>,
+}
+
+struct Shared<T> {
+    inner: Mutex<Inner<T>>,
+    clock: Clock,
+    /// Outside of the lock, because it can be user code.
+    limiter: Box<dyn RateLimiter<T>>,
+}
+
+struct Inner<T> {
+    state: State<T>,
+    waiters: Waiters,
+    drains: Drains,
+}
+
+impl<T: QueueKey> WorkQueue<T> {
+    /// Creates a queue with [`default_controller_limiter`].
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Creates a queue with a rate limiter.
+    pub fn with_limiter(limiter: impl RateLimiter<T>) -> Self {
+        Self::builder().limiter(limiter).build()
+    }
+
+    /// Creates a queue with options.
+    pub fn builder() -> WorkQueueBuilder<T> {
+        WorkQueueBuilder::new()
+    }
+
+    fn from_parts(limiter: Box<dyn RateLimiter<T>>, priorities: Priorities) -> Self {
+        let inner = Inner {
+            state: State::new(priorities),
+            waiters: Waiters::default(),
+            drains: Drains::default(),
+        };
+        Self {
+            shared: Arc::new(Shared {
+                inner: Mutex::new(inner),
+                clock: Clock::new(),
+                limiter,
+            }),
+        }
+    }
+
+    /// Adds a key with normal priority. Ignored after a shut-down.
+    pub fn add(&self, key: T) {
+        self.add_with(key, Priority::Normal);
+    }
+
+    /// Adds a key with a priority. Ignored after a shut-down.
+    ///
+    /// A higher priority moves a queued key to the end of the line of that priority; a lower one changes
+    /// nothing.
+    pub fn add_with(&self, key: T, priority: Priority) {
+        self.update(|state, now| state.add(key, priority, now));
+    }
+
+    /// Adds a key after a delay, with normal priority. Ignored after a shut-down.
+    ///
+    /// Of several delays of one key, the one that ends first counts. It does not matter whether the key is
+    /// queued or processed meanwhile. Delays above ten years are shortened to that.
+    pub fn add_after(&self, key: T, delay: Duration) {
+        self.add_after_with(key, delay, Priority::Normal);
+    }
+
+    /// Adds a key after a delay, with a priority. See [`add_after`](Self::add_after).
+    pub fn add_after_with(&self, key: T, delay: Duration, priority: Priority) {
+        self.update(|state, now| state.add_after(key, delay, priority, now));
+    }
+
+    /// Counts a failure of the key and adds it, with normal priority, after the delay that the rate limiter
+    /// chooses. Returns that delay. After a shut-down the failure is counted, but the key is not added.
+    pub fn add_rate_limited(&self, key: T) -> Duration {
+        let delay = self.shared.limiter.when(&key);
+        self.add_after(key, delay);
+        delay
+    }
+
+    /// Resets the failures of a key in the rate limiter: it succeeded, or is not retried any more. A delayed
+    /// addition stays.
+    pub fn forget(&self, key: &T) {
+        self.shared.limiter.forget(key);
+    }
+
+    /// Returns how often the key failed since it was last forgotten.
+    pub fn retries(&self, key: &T) -> u32 {
+        self.shared.limiter.retries(key)
+    }
+
+    /// Removes the delayed addition of a key. Returns whether one existed.
+    pub fn cancel_delayed(&self, key: &T) -> bool {
+        self.update(|state, now| state.cancel_delayed(key, now))
+    }
+
+    /// Waits for a key and takes it. Returns `None` when the queue is shut down and no key can follow.
+    ///
+    /// After a shut-down it returns the keys that are queued, and waits for those that were added again while
+    /// being processed. Any number of tasks can wait; the one that has waited longest is woken first.
+    ///
+    /// Cancel-safe: a future that is dropped has not taken a key, and passes on its wake-up. Do not keep one
+    /// without polling it: it may hold the timer of the delayed keys, on which the others rely. Waiting for
+    /// delayed keys needs a tokio runtime with its timer.
+    pub fn get(&self) -> Get<'_, T> {
+        Get::new(self)
+    }
+
+    fn done(&self, key: &T, run: Run) {
+        self.update(|state, now| state.done(key, run, now));
+    }
+
+    /// Returns the number of keys that are ready. Those being processed and delayed ones do not count.
+    pub fn len(&self) -> usize {
+        self.update(|state, now| {
+            state.advance(now);
+            state.len()
+        })
+    }
+
+    /// Whether no key is ready.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether [`shut_down`](Self::shut_down), [`drain`](Self::drain) or [`abort`](Self::abort) was called.
+    pub fn is_shut_down(&self) -> bool {
+        self.shared.inner.lock().state.is_shut_down()
+    }
+
+    /// Returns counts and times.
+    pub fn status(&self) -> QueueStatus {
+        self.update(|state, now| state.status(now))
+    }
+
+    /// Changes the state, then wakes those for whom it changed.
+    fn update<R>(&self, change: impl FnOnce(&mut State<T>, Moment) -> R) -> R {
+        let now = self.shared.clock.now();
+        let mut guard = self.shared.inner.lock();
+        let inner = &mut *guard;
+        let result = change(&mut inner.state, now);
+        let waiter = inner.waiters.rouse(&inner.state);
+        let drains = inner.drains.take_if(inner.state.is_drained());
+        drop(guard);
+        waiter.into_iter().chain(drains).for_each(Waker::wake);
+        result
+    }
+}
+
+impl<T: QueueKey> Default for WorkQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Clone for WorkQueue<T> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T: QueueKey> fmt::Debug for WorkQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkQueue")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "workqueue_tests.rs"]
+mod tests;
