@@ -89,18 +89,13 @@ where
 
 type Task = Box<dyn FnOnce() + Send>;
 
-static POOL: Pool = Pool {
-    state: Mutex::new(PoolState {
-        tasks: VecDeque::new(),
-        waiting: 0,
-        threads: 0,
-    }),
-    arrived: Condvar::new(),
-};
+static POOL: Pool = Pool::new(IDLE);
 
 struct Pool {
     state: Mutex<PoolState>,
     arrived: Condvar,
+    /// How long a thread stays idle before it ends.
+    idle: Duration,
 }
 
 struct PoolState {
@@ -111,6 +106,18 @@ struct PoolState {
 }
 
 impl Pool {
+    const fn new(idle: Duration) -> Self {
+        Self {
+            state: Mutex::new(PoolState {
+                tasks: VecDeque::new(),
+                waiting: 0,
+                threads: 0,
+            }),
+            arrived: Condvar::new(),
+            idle,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,7 +170,7 @@ impl Pool {
             state.waiting += 1;
             let (woken, timeout) = self
                 .arrived
-                .wait_timeout_while(state, IDLE, |state| state.tasks.is_empty())
+                .wait_timeout_while(state, self.idle, |state| state.tasks.is_empty())
                 .unwrap_or_else(PoisonError::into_inner);
             state = woken;
             if timeout.timed_out() && state.tasks.is_empty() {

@@ -94,3 +94,79 @@ fn clock_tasks_do_not_accumulate_in_an_exhausted_pool() {
         );
     });
 }
+
+/// A pool of its own, whose threads end as soon as they are idle. Threads that exist only in its counters
+/// stand for threads that are busy or starting.
+fn pool(tasks: Vec<Task>, waiting: usize, threads: usize) -> &'static Pool {
+    let pool = Box::leak(Box::new(Pool::new(Duration::ZERO)));
+    *pool.lock() = PoolState {
+        tasks: tasks.into(),
+        waiting,
+        threads,
+    };
+    pool
+}
+
+/// Tasks left, waiting threads, all threads.
+fn counts(pool: &Pool) -> (usize, usize, usize) {
+    let state = pool.lock();
+    (state.tasks.len(), state.waiting, state.threads)
+}
+
+/// A task that reports to the receiver that it ran.
+fn task() -> (Task, mpsc::Receiver<()>) {
+    let (ran, has_run) = mpsc::channel();
+    (Box::new(move || ran.send(()).unwrap_or_default()), has_run)
+}
+
+#[test]
+fn a_job_runs_here_if_no_thread_can_be_started() {
+    let (task, has_run) = task();
+    let pool = pool(vec![task], 1, 1);
+    pool.not_started();
+    assert_eq!(counts(pool), (0, 0, 0));
+    assert!(has_run.try_recv().is_ok(), "nothing else would ever run it");
+}
+
+#[test]
+fn a_job_waits_for_a_busy_thread_if_no_other_can_be_started() {
+    let (task, has_run) = task();
+    let pool = pool(vec![task], 1, 2);
+    pool.not_started();
+    assert_eq!(counts(pool), (1, 0, 1));
+    assert!(has_run.try_recv().is_err(), "the busy thread takes it");
+}
+
+#[test]
+fn a_thread_that_becomes_idle_runs_all_jobs_and_ends() {
+    let ((first, first_ran), (second, second_ran)) = (task(), task());
+    // The third thread is busy throughout.
+    let pool = pool(vec![first, second], 1, 3);
+    pool.serve();
+    assert_eq!(counts(pool), (0, 0, 2));
+    assert!(first_ran.try_recv().is_ok() && second_ran.try_recv().is_ok());
+}
+
+#[test]
+fn a_thread_is_started_only_if_none_waits_and_the_limit_allows_it() {
+    let idle = pool(Vec::new(), 1, 1);
+    idle.submit(task().0);
+    assert_eq!(counts(idle), (1, 1, 1), "the idle thread takes it");
+    let full = pool(Vec::new(), 0, LIMIT);
+    full.submit(task().0);
+    assert_eq!(counts(full), (1, 0, LIMIT), "it waits for one of the threads");
+    let busy = pool(Vec::new(), 0, LIMIT - 1);
+    let (task, has_run) = task();
+    busy.submit(task);
+    let limit = Duration::from_secs(10);
+    has_run.recv_timeout(limit).expect("a new thread runs it");
+}
+
+/// A runtime that shuts down drops the task without running it. The next one must not be prevented.
+#[tokio::test]
+async fn a_clock_task_that_never_runs_leaves_no_entry() {
+    let id = Handle::current().id();
+    holds().get_or_insert_default().insert(id, 1);
+    drop(ClockTask { id });
+    assert_eq!(holds().as_ref().and_then(|holds| holds.get(&id)), None);
+}
