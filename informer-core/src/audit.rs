@@ -200,7 +200,8 @@ impl Auditor {
         let mut failures = 0;
         let mut at_least = Duration::ZERO;
         loop {
-            tokio::time::sleep(self.pause(failures).max(at_least)).await;
+            let pause = pause(self.options.period, failures, &mut self.random);
+            tokio::time::sleep(pause.max(at_least)).await;
             let report = self.audit().await;
             (failures, at_least) = match &report.outcome {
                 AuditOutcome::Sound => (0, Duration::ZERO),
@@ -216,16 +217,6 @@ impl Auditor {
             };
             self.report(&report);
         }
-    }
-
-    /// The wait before the next audit, after this many consecutive failures.
-    fn pause(&mut self, failures: u32) -> Duration {
-        let period = self.options.period.max(SHORTEST_PERIOD);
-        let doublings = failures.saturating_sub(1).min(DOUBLINGS);
-        let spread = 1.0 + self.random.random::<f64>() / 2.0;
-        // An excessive period means "never": any time longer than a program runs is correct.
-        let seconds = (period.as_secs_f64() * spread * f64::from(1_u32 << doublings)).min(A_CENTURY);
-        Duration::from_secs_f64(seconds)
     }
 
     fn report(&self, report: &AuditReport) {
@@ -301,4 +292,48 @@ impl Auditor {
     }
 }
 
+/// The wait before the next audit, after this many consecutive failures.
+fn pause(period: Duration, failures: u32, random: &mut SmallRng) -> Duration {
+    let period = period.max(SHORTEST_PERIOD);
+    let doublings = failures.saturating_sub(1).min(DOUBLINGS);
+    let spread = 1.0 + random.random::<f64>() / 2.0;
+    // An excessive period means "never": any time longer than a program runs is correct.
+    let seconds = (period.as_secs_f64() * spread * f64::from(1_u32 << doublings)).min(A_CENTURY);
+    Duration::from_secs_f64(seconds)
+}
+
 const A_CENTURY: f64 = 100.0 * 365.0 * 24.0 * 3600.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_doubles_with_failures_up_to_16_times_and_is_spread() {
+        for (period, failures, shortest) in [
+            (3_600, 0, 3_600.0),
+            (3_600, 1, 3_600.0),
+            (3_600, 2, 7_200.0),
+            (3_600, 5, 57_600.0),
+            (3_600, 1_000, 57_600.0),
+            (1, 0, 60.0),
+        ] {
+            let mut random = SmallRng::seed_from_u64(1);
+            let pauses: Vec<f64> = (0..200)
+                .map(|_| pause(Duration::from_secs(period), failures, &mut random).as_secs_f64())
+                .collect();
+            let range = shortest..=shortest * 1.5;
+            assert!(
+                pauses.iter().all(|pause| range.contains(pause)),
+                "{failures} {pauses:?}"
+            );
+            let is_late = |pause: &&f64| **pause > shortest * 1.25;
+            assert!(
+                (50..150).contains(&pauses.iter().filter(is_late).count()),
+                "{pauses:?}"
+            );
+        }
+        let never = pause(Duration::MAX, 5, &mut SmallRng::seed_from_u64(1));
+        assert_eq!(never.as_secs_f64(), A_CENTURY);
+    }
+}

@@ -7,7 +7,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::*;
-use crate::delta::{DeltaFifo, DeltaSender, QueueOptions, Rewind};
+use crate::delta::{
+    DeltaFifo, DeltaSender, Deltas, InitialSync, QueueOptions, ReplaceAll, ResyncTicket, Rewind,
+};
 use crate::handler::{Deleted, Event, HandlerOptions};
 use crate::processor::{EventStream, Served};
 use crate::resource_version::ResourceVersion;
@@ -235,4 +237,88 @@ fn a_list_with_an_unreadable_item_deletes_only_what_was_recreated() {
         &[Bad("a@8/other"), Good("b@5/two"), Unreadable][..],
     );
     check(first, second, &["missed a@5/one"], &["b@5/two", "c@5/three"]);
+}
+
+/// What a committer works with, with `stored` objects in its store.
+fn core(offload: Offload, stored: usize) -> Core<ConfigMap> {
+    let (mut writer, _) = store::new();
+    let mut commit = writer.begin();
+    for number in 0..stored {
+        let object = Arc::new(ConfigMap::default());
+        commit.upsert(crate::key::ObjectKey::cluster(number.to_string()), object);
+    }
+    commit.publish();
+    let wiring = Wiring {
+        processor: Arc::new(Processor::new(None)),
+        board: Arc::new(Board::new("configmaps".to_owned(), &[Scope::All], None)),
+        synced: Latch::new(),
+        commits: watch::Sender::new(0),
+        offload,
+    };
+    Core { writer, wiring }
+}
+
+/// A batch of each form: changes of some objects, a list of as many, and a resync.
+fn batches(objects: usize) -> [Batch<ConfigMap>; 3] {
+    let key = |number: usize| crate::key::ObjectKey::cluster(number.to_string());
+    let deltas = (0..objects).map(|number| Deltas {
+        key: key(number),
+        changes: Vec::new(),
+    });
+    let items = (0..objects).map(|number| (key(number), Arc::new(ConfigMap::default())));
+    let state = ReplaceAll {
+        scope: Scope::All,
+        version: ResourceVersion::new("1"),
+        items: items.collect(),
+        unusable: Vec::new(),
+        unreadable: 0,
+        rewind: Rewind::No,
+    };
+    [
+        Batch::Changes {
+            deltas: deltas.collect(),
+            versions: Vec::new(),
+        },
+        Batch::ReplaceAll {
+            state,
+            initial: InitialSync::Relist,
+        },
+        Batch::SyncAll(ResyncTicket::new(vec![1])),
+    ]
+}
+
+/// A long commit on an async worker would delay every other task of that worker.
+#[test]
+fn large_batches_and_user_code_run_off_the_async_worker() {
+    use Offload::{BlockingPool, Inline};
+    for (stored, objects, expected) in [
+        (0, 1, [Inline, Inline, Inline]),
+        (0, LARGE, [Inline, Inline, Inline]),
+        (0, LARGE + 1, [BlockingPool, BlockingPool, Inline]),
+        // A list and a resync touch what is stored, too.
+        (LARGE, 1, [Inline, Inline, Inline]),
+        (LARGE + 1, 1, [Inline, BlockingPool, BlockingPool]),
+    ] {
+        let core = core(BlockingPool, stored);
+        assert_eq!(
+            batches(objects).each_ref().map(|batch| core.runs(batch)),
+            expected,
+            "{stored} {objects}"
+        );
+    }
+    let with_index = core(BlockingPool, 0);
+    with_index
+        .writer
+        .indexer()
+        .add_index("none", |_: &ConfigMap| [0_u8; 0])
+        .unwrap();
+    assert_eq!(
+        batches(1).each_ref().map(|batch| with_index.runs(batch)),
+        [BlockingPool; 3]
+    );
+    let inline = core(Inline, LARGE + 1);
+    assert_eq!(
+        batches(LARGE + 1).each_ref().map(|batch| inline.runs(batch)),
+        [Inline; 3]
+    );
 }

@@ -354,3 +354,7 @@ impl RegistryShutdownTimeout {
         each.join("; ")
     }
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "registry_tests.rs"]
+mod tests;

@@ -346,3 +346,24 @@ async fn until(end: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_is_set_by_its_method_and_keeps_the_others() {
+        let second = Duration::from_secs(1);
+        let limits = WaitLimits::default();
+        assert_eq!(
+            (limits.refused, limits.unreachable, limits.total),
+            (second * 10, second * 60, None)
+        );
+        let limits = limits.refused(second).unreachable(second * 2).total(second * 3);
+        let expected = (second, second * 2, Some(second * 3));
+        assert_eq!((limits.refused, limits.unreachable, limits.total), expected);
+        let limits = WaitLimits::within(second * 4);
+        let expected = (Duration::MAX, Duration::MAX, Some(second * 4));
+        assert_eq!((limits.refused, limits.unreachable, limits.total), expected);
+    }
+}

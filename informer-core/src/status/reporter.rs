@@ -239,3 +239,7 @@ impl Reporter {
         self.board.announce();
     }
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "reporter_tests.rs"]
+mod tests;
