@@ -133,6 +133,33 @@ async fn a_configured_user_agent_is_kept() {
     );
 }
 
+/// A service that is never ready, as one with a concurrency limit can be.
+struct Busy;
+
+impl Service<http::Request<()>> for Busy {
+    type Response = ();
+    type Error = ();
+    type Future = std::future::Ready<Result<(), ()>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+        Poll::Pending
+    }
+
+    fn call(&mut self, _: http::Request<()>) -> Self::Future {
+        panic!("called before it was ready")
+    }
+}
+
+#[test]
+fn the_compression_layer_waits_for_the_service_below_it() {
+    let mut service = layer().layer(Busy);
+    assert!(
+        service
+            .poll_ready(&mut Context::from_waker(std::task::Waker::noop()))
+            .is_pending()
+    );
+}
+
 /// A configuration with one inline token.
 fn with_token(token: &str) -> kube::Config {
     let mut config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());

@@ -433,3 +433,17 @@ fn unread_resyncs_do_not_accumulate() {
     assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
     assert_eq!(buffer.len(), 1, "the next one is delivered again");
 }
+
+/// Only the resync itself ends its wait, not another event of the same object before it.
+#[test]
+fn a_change_before_a_waiting_resync_does_not_admit_a_second_resync() {
+    let mut buffer = Buffer::new(2, Overflow::Disconnect);
+    assert_eq!(buffer.push(updated(1, 2)), Pushed::Kept);
+    assert_eq!(buffer.push(resynced(2)), Pushed::Kept);
+    assert_eq!(
+        buffer.pop().map(text).as_deref(),
+        Some("Updated(a@1 -> a@2, Change)")
+    );
+    assert_eq!(buffer.push(resynced(2)), Pushed::Kept);
+    assert_eq!(drain(&mut buffer), ["Updated(a@2 -> a@2, Resync)"]);
+}

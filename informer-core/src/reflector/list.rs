@@ -220,3 +220,24 @@ pub(super) fn check_version(version: &ResourceVersion) -> Result<(), SourceError
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_an_invalid_version_is_refused() {
+        for version in ["17", "a-b.c", &"1".repeat(128)] {
+            assert!(
+                check_version(&ResourceVersion::new(version)).is_ok(),
+                "{version:?}"
+            );
+        }
+        for version in ["a b", "1\n2", &"1".repeat(129)] {
+            assert!(
+                check_version(&ResourceVersion::new(version)).is_err(),
+                "{version:?}"
+            );
+        }
+    }
+}

@@ -165,3 +165,46 @@ fn has_invalid_version<K: Object>(object: &K) -> bool {
     let version = object.meta().resource_version.as_deref().unwrap_or_default();
     !version.is_empty() && !is_acceptable(version)
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    struct Fixed(Option<&'static str>);
+
+    impl Decode<ConfigMap> for Fixed {
+        fn decode(&self, _: &[u8]) -> Result<ConfigMap, DecodeError> {
+            let mut object = ConfigMap::default();
+            object.metadata.name = Some("a".to_owned());
+            object.metadata.resource_version = self.0.map(str::to_owned);
+            Ok(object)
+        }
+    }
+
+    /// A version is part of later requests, so one that no server issues must not enter the cache.
+    #[test]
+    fn an_object_with_an_invalid_version_is_undecodable() {
+        for version in [None, Some(""), Some("17"), Some("a-b.c")] {
+            assert!(decode_object(&Fixed(version), b"{}", None).is_ok(), "{version:?}");
+        }
+        for version in ["1\n2", "a b", "\u{1b}[31m"] {
+            let error = decode_object(&Fixed(Some(version)), b"{}", None).unwrap_err();
+            assert_eq!(error.reason, "its resourceVersion is invalid", "{version:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_decoder_is_the_reason() {
+        struct Failing;
+        impl Decode<ConfigMap> for Failing {
+            fn decode(&self, _: &[u8]) -> Result<ConfigMap, DecodeError> {
+                Err(DecodeError::new("no number"))
+            }
+        }
+        let error = decode_object(&Failing, b"{}", None).unwrap_err();
+        assert_eq!(error.reason, "no number");
+        assert_eq!(DecodeError::new("no number").to_string(), "no number");
+    }
+}

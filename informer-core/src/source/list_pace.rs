@@ -60,3 +60,47 @@ impl ListPace {
         self.waited = Duration::ZERO;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_list_may_have_exactly_as_many_bytes_as_the_limit() {
+        let mut pace = ListPace::new(2_000, SECOND);
+        assert!(pace.took(1_500, Duration::ZERO).is_ok());
+        assert!(pace.took(500, Duration::ZERO).is_ok());
+        let error = pace.took(1, Duration::ZERO).unwrap_err();
+        assert!(
+            matches!(error, SourceError::ListTooLarge { limit: 2_000, .. }),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_list_may_wait_exactly_as_long_as_the_window() {
+        let mut pace = ListPace::new(u64::MAX, SECOND);
+        assert!(pace.took(1, SECOND / 2).is_ok());
+        assert!(pace.took(1, SECOND / 2).is_ok());
+        let error = pace.took(1, Duration::from_nanos(1)).unwrap_err();
+        assert!(
+            matches!(error, SourceError::Deadline { after: SECOND, .. }),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_item_or_a_kilobyte_restarts_the_window() {
+        let mut pace = ListPace::new(u64::MAX, SECOND);
+        for _ in 0..10 {
+            assert!(pace.took(1, SECOND).is_ok());
+            pace.progressed();
+        }
+        for _ in 0..10 {
+            assert!(pace.took(LEAST_BYTES as usize - 1, SECOND).is_ok());
+            assert!(pace.took(1, SECOND * 10).is_ok(), "the kilobyte is complete");
+        }
+    }
+}

@@ -94,3 +94,17 @@ impl fmt::Debug for KeyRef<'_> {
         write!(f, "KeyRef({self})")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_borrowed_key_equals_the_same_owned_key_only() {
+        let key = ObjectKey::namespaced("ns", "a");
+        assert!(KeyRef::from(&key) == key);
+        for other in [ObjectKey::namespaced("ns", "b"), ObjectKey::cluster("a")] {
+            assert!(KeyRef::from(&key) != other);
+        }
+    }
+}

@@ -120,6 +120,12 @@ impl<K> StoreShared<K> {
         self.publishing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether someone holds the publishers' lock.
+    #[cfg(test)]
+    pub(super) fn is_publishing(&self) -> bool {
+        self.publishing.try_lock().is_err()
+    }
+
     /// Publishes a new state. The caller drops the returned states after it has released the lock.
     #[must_use]
     pub(super) fn publish(

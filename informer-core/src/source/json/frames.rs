@@ -171,4 +171,19 @@ mod tests {
         assert!(split(64, body.chunks(1)).unwrap_err().contains("64 bytes"));
         assert_eq!(split(64, [&[b'x'; 64][..], b"\n"]).unwrap().len(), 1);
     }
+
+    #[test]
+    fn an_incomplete_error_event_over_the_limit_is_an_error_and_another_is_not() {
+        for (kind, limited) in [("ERROR", true), ("ADDED", false)] {
+            let head = format!(r#"{{"type":"{kind}","object":{{"message":""#);
+            let filler = vec![b'x'; ERROR_BYTES - head.len()];
+            let chunks = [head.as_bytes(), &filler, b"x"];
+            assert!(
+                split(2 * ERROR_BYTES, chunks[..2].iter().copied()).is_ok(),
+                "{kind}"
+            );
+            let one_more = split(2 * ERROR_BYTES, chunks);
+            assert_eq!(one_more.is_err(), limited, "{one_more:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Readers and new indexes while the writer commits.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::*;
@@ -119,7 +119,10 @@ fn an_index_catches_up_with_a_writer_that_never_pauses() {
     let unlocked = 1 + 2 * CATCH_UPS;
     let calls = AtomicUsize::new(0);
     let writer = Mutex::new(writer);
+    let locked = Arc::new(AtomicUsize::new(0));
+    let (shared, locked_calls) = (indexer.shared.clone(), locked.clone());
     let busy = move |object: &ConfigMap| {
+        locked_calls.fetch_add(usize::from(shared.is_publishing()), Ordering::SeqCst);
         let call = calls.fetch_add(1, Ordering::SeqCst) + 1;
         if call <= unlocked {
             put(
@@ -131,6 +134,11 @@ fn an_index_catches_up_with_a_writer_that_never_pauses() {
     };
     let index = indexer.add_index("busy", busy).unwrap();
     assert_eq!(index.values(), [format!("round-{unlocked}")]);
+    assert_eq!(
+        locked.load(Ordering::SeqCst),
+        2,
+        "the last two states, while the writer waits"
+    );
 }
 
 #[test]

@@ -297,3 +297,17 @@ fn a_function_may_read_its_indexer_but_not_add_an_index() {
     let message = indexer.index_status()[1].last_message.clone().unwrap();
     assert_eq!(message, IndexError::Nested("inner".to_owned()).to_string());
 }
+
+/// Commits that run no user code stay on the async worker.
+#[test]
+fn only_functions_of_users_are_user_code() {
+    let (writer, indexer) = store::new::<ConfigMap>();
+    assert!(!writer.runs_user_code());
+    indexer.add_label_index("app").unwrap();
+    assert!(!writer.runs_user_code());
+    indexer.index(&BY_VALUE).unwrap();
+    assert!(writer.runs_user_code());
+    let (writer, indexer) = store::new::<ConfigMap>();
+    indexer.add_index("value", values_of).unwrap();
+    assert!(writer.runs_user_code());
+}
