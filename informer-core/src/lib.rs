@@ -33,6 +33,7 @@ mod error;
 mod handler;
 mod informer;
 mod key;
+pub mod leader;
 mod mutant;
 mod object;
 mod printable;

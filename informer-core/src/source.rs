@@ -37,7 +37,7 @@ pub mod fuzzing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answer::describe_auth;
+pub(crate) use answer::{describe_auth, describe_request};
 pub use decode::{Decode, DecodeError, DecodeOn, Identity, ManagedFields};
 pub use error::{ServerStatus, SourceError};
 pub use identities::{IdentityEvent, IdentityStream};

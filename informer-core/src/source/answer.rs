@@ -202,6 +202,11 @@ fn of_kube(error: &kube::Error) -> SourceError {
     }
 }
 
+/// Describes why a request of a `kube::Client` failed, without the output of credential plugins.
+pub(crate) fn describe_request(error: &kube::Error) -> String {
+    of_kube(error).to_string()
+}
+
 /// Describes why credentials are missing. Leaves out the output, arguments and environment of a plugin: they
 /// may contain a token.
 pub(crate) fn describe_auth(error: &kube::client::AuthError, plugin: Option<&str>) -> String {

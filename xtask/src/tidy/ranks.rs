@@ -30,6 +30,7 @@ const RANKS: [&[&str]; 6] = [
         "handler",
         "status",
         "workqueue",
+        "leader",
     ],
     &["reflector", "processor", "audit"],
     &["committer"],
