@@ -6,6 +6,7 @@ mod blocking;
 mod cache;
 mod elsewhere;
 mod handlers;
+mod leadership;
 mod order;
 mod reaping;
 mod service;

@@ -37,6 +37,7 @@ mod informer_untyped;
 mod informer_waits;
 mod informer_writes;
 mod kinds;
+mod leader;
 mod namespaces;
 mod options;
 mod pinned;
