@@ -270,6 +270,9 @@ impl<T: QueueKey> fmt::Debug for WorkQueue<T> {
     }
 }
 
+#[cfg(all(test, feature = "__model"))]
+#[path = "workqueue_model.rs"]
+mod model;
 #[cfg(all(test, not(feature = "__model")))]
 #[path = "workqueue_tests.rs"]
 mod tests;

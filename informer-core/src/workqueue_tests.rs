@@ -1,5 +1,7 @@
 //! The queue on a paused clock, ported from client-go.
 
+use std::collections::HashMap;
+use std::sync::Weak;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -7,23 +9,97 @@ use tokio::time::{advance, sleep};
 
 use super::*;
 
-const fn ms(milliseconds: u64) -> Duration {
+pub(super) const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
 /// The next key, which has to be ready.
 #[track_caller]
-fn next<T: QueueKey>(queue: &WorkQueue<T>) -> Item<T> {
-    let item = queue.get().now_or_never().expect("a key is ready");
+pub(super) fn next<T: QueueKey>(queue: &WorkQueue<T>) -> Item<T> {
+    // Without tokio's budget: a test may take any number of keys without letting other tasks run.
+    let get = tokio::task::unconstrained(queue.get());
+    let item = get.now_or_never().expect("a key is ready");
     item.expect("the queue is open")
 }
 
 /// Checks that no key is ready, and that the queue is open.
 #[track_caller]
-fn nothing<T: QueueKey + std::fmt::Debug>(queue: &WorkQueue<T>) {
+pub(super) fn nothing<T: QueueKey + std::fmt::Debug>(queue: &WorkQueue<T>) {
     if let Some(found) = queue.get().now_or_never() {
         panic!("expected to wait, but found {found:?}");
     }
+}
+
+/// Upstream: TestBasic. 50 tasks add their numbers 50 times, 10 workers take them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_key_of_many_tasks_is_processed_and_none_after_the_shut_down() {
+    let queue = WorkQueue::new();
+    let work = |queue: WorkQueue<usize>| async move {
+        let mut counts: HashMap<usize, u32> = HashMap::new();
+        while let Some(item) = queue.get().await {
+            assert_ne!(*item, usize::MAX, "added after the shut-down");
+            *counts.entry(*item).or_default() += 1;
+            tokio::task::yield_now().await;
+        }
+        counts
+    };
+    let workers: Vec<_> = (0..10).map(|_| tokio::spawn(work(queue.clone()))).collect();
+    let produce = |queue: WorkQueue<usize>, number: usize| async move {
+        for _ in 0..50 {
+            queue.add(number);
+            tokio::task::yield_now().await;
+        }
+    };
+    let producers: Vec<_> = (0..50)
+        .map(|number| tokio::spawn(produce(queue.clone(), number)))
+        .collect();
+    for producer in producers {
+        producer.await.unwrap();
+    }
+    queue.shut_down();
+    queue.add(usize::MAX);
+    let mut all: HashMap<usize, u32> = HashMap::new();
+    for worker in workers {
+        for (key, count) in worker.await.unwrap() {
+            *all.entry(key).or_default() += count;
+        }
+    }
+    assert_eq!(all.len(), 50);
+    assert!(all.values().all(|count| (1..=50).contains(count)), "{all:?}");
+    assert_eq!(queue.len(), 0);
+}
+
+/// Upstream: TestAddWhileProcessing. Every worker adds its key again, once.
+#[tokio::test(start_paused = true)]
+async fn every_key_that_is_added_by_its_worker_is_processed_again() {
+    let queue = WorkQueue::<i32>::new();
+    let mut workers = Vec::new();
+    for _ in 0..10 {
+        let queue = queue.clone();
+        workers.push(tokio::spawn(async move {
+            let mut taken = Vec::new();
+            while let Some(item) = queue.get().await {
+                if item.priority() == Priority::Low {
+                    queue.add(*item);
+                }
+                sleep(ms(2)).await;
+                taken.push(*item);
+            }
+            taken
+        }));
+    }
+    (0..50).for_each(|key| queue.add_with(key, Priority::Low));
+    sleep(ms(1_000)).await;
+    assert_eq!(queue.len(), 0);
+    queue.drain().await;
+    let mut taken = Vec::new();
+    for worker in workers {
+        taken.extend(worker.await.unwrap());
+    }
+    taken.sort_unstable();
+    let expected: Vec<i32> = (0..50).flat_map(|key| [key, key]).collect();
+    assert_eq!(taken, expected);
+    assert_eq!(queue.status().processing, 0);
 }
 
 /// Upstream: TestLen.
@@ -178,4 +254,95 @@ async fn a_rate_limited_addition_uses_the_delay_of_the_limiter() {
     assert_eq!([next(&queue), next(&queue)].map(|item| *item), ["one", "two"]);
     advance(ms(10)).await;
     nothing(&queue);
+}
+
+/// Upstream: TestGarbageCollection.
+#[tokio::test(start_paused = true)]
+async fn a_queue_keeps_no_key_that_is_done() {
+    let queue = WorkQueue::new();
+    let mut keys: Vec<Weak<u32>> = Vec::new();
+    for number in 0..3 {
+        let key = Arc::new(number);
+        keys.push(Arc::downgrade(&key));
+        queue.add_with(key.clone(), Priority::Low);
+        queue.add_after(key.clone(), ms(1));
+        queue.add(key);
+    }
+    advance(ms(2)).await;
+    for _ in 0..3 {
+        drop(next(&queue));
+    }
+    assert!(keys.iter().all(|key| key.upgrade().is_none()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_can_be_cancelled_and_does_not_touch_a_queued_key() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    queue.add_after("foo", ms(50));
+    queue.add_after("bar", ms(50));
+    assert!(queue.cancel_delayed(&"foo"));
+    assert!(!queue.cancel_delayed(&"foo"));
+    assert_eq!(*next(&queue), "foo");
+    advance(ms(50)).await;
+    assert!(!queue.cancel_delayed(&"bar"), "its delay has ended");
+    assert_eq!(*next(&queue), "bar");
+    nothing(&queue);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_of_zero_is_an_addition_and_an_endless_one_never_ends() {
+    let queue = WorkQueue::new();
+    queue.add_after("now", Duration::ZERO);
+    queue.add_after("never", Duration::MAX);
+    assert_eq!(*next(&queue), "now");
+    advance(Duration::from_secs(9 * 365 * 24 * 3_600)).await;
+    nothing(&queue);
+    let item = queue.get().await.unwrap();
+    assert_eq!(*item, "never");
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_become_ready_in_the_order_of_their_times() {
+    let queue = WorkQueue::new();
+    queue.add_after("delayed", ms(10));
+    advance(ms(20)).await;
+    // Nothing was called since the delay ended.
+    queue.add("later");
+    assert_eq!(
+        [next(&queue), next(&queue)].map(|item| *item),
+        ["delayed", "later"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_can_be_moved_to_another_task() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    let item = next(&queue);
+    let task = tokio::spawn(async move {
+        sleep(ms(5)).await;
+        drop(item);
+    });
+    queue.add("foo");
+    nothing(&queue);
+    task.await.unwrap();
+    assert_eq!(*next(&queue), "foo");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_never_waits_lets_other_tasks_run() {
+    let queue = WorkQueue::new();
+    queue.add(0);
+    let worker = tokio::spawn({
+        let queue = queue.clone();
+        async move {
+            while let Some(item) = queue.get().await {
+                queue.add(*item);
+            }
+        }
+    });
+    tokio::task::yield_now().await;
+    queue.abort();
+    worker.await.unwrap();
 }

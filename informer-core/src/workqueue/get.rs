@@ -163,3 +163,7 @@ impl<T: QueueKey> fmt::Debug for Get<'_, T> {
         f.debug_struct("Get").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "get_tests.rs"]
+mod tests;

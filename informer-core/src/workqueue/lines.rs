@@ -135,3 +135,7 @@ fn is_current<T: QueueKey>((since, key): &(Moment, T), entries: &HashMap<T, Entr
     };
     entries.get(key) == Some(&current)
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "lines_tests.rs"]
+mod tests;

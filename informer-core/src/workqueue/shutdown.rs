@@ -83,3 +83,7 @@ impl<T: QueueKey> WorkQueue<T> {
         wakers.into_iter().for_each(Waker::wake);
     }
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "shutdown_tests.rs"]
+mod tests;

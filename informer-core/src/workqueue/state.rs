@@ -192,6 +192,16 @@ impl<T: QueueKey> State<T> {
         self.lines.len()
     }
 
+    #[cfg(all(test, not(feature = "__model")))]
+    pub(super) fn lines(&self) -> &Lines<T> {
+        &self.lines
+    }
+
+    #[cfg(all(test, not(feature = "__model")))]
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.capacity()
+    }
+
     pub(super) fn is_shut_down(&self) -> bool {
         self.phase != Phase::Open
     }
@@ -260,3 +270,7 @@ impl<T: QueueKey> State<T> {
         }
     }
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "state_tests.rs"]
+mod tests;

@@ -31,3 +31,7 @@ pub struct QueueStatus {
     /// worker is stuck.
     pub unfinished: Duration,
 }
+
+#[cfg(all(test, not(feature = "__model")))]
+#[path = "status_tests.rs"]
+mod tests;
