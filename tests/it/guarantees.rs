@@ -1,4 +1,5 @@
-//! The guarantees I1 to I16 of ARCHITECTURE.md, one test or more each, named after them.
+//! The guarantees of ARCHITECTURE.md, I1 to I16 and those of controllers (C1 and so on): one test or more
+//! each, named after them.
 //!
 //! `cargo xtask mutants` breaks each guarantee once and demands that a test of its name fails.
 
@@ -11,6 +12,7 @@ mod order;
 mod reaping;
 mod service;
 mod unusable;
+mod workqueue;
 
 use informer_core::SharedInformer;
 use k8s_openapi::api::core::v1::ConfigMap;

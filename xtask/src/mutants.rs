@@ -2,7 +2,7 @@
 //!
 //! informer-core has one deliberate fault per guarantee, compiled in under the hidden feature `__mutants` and
 //! selected by a variable at run time. So the integration tests are built once and run once per fault. The
-//! tests of guarantee I3 are those whose names begin with `i03_`.
+//! tests of guarantee I3 are those whose names begin with `i03_`, and those of C3 begin with `c03_`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,8 +12,10 @@ use crate::mutant_outcome::{Outcome, Verdict};
 use crate::process::{self, Ended};
 use crate::{Result, artifact, workspace};
 
-/// The guarantees are numbered from I1 to this one.
+/// The guarantees of informers are numbered from I1 to this one.
 const LAST: u8 = 16;
+/// The guarantees of controllers, C1 and so on, that have a mutant.
+const CONTROLLER: [u8; 3] = [1, 3, 7];
 /// Longer than the whole suite takes. A mutant that makes a test hang is caught by this limit.
 const LIMIT: Duration = Duration::from_secs(120);
 /// The limit for the suite without a fault, on a slow machine.
@@ -66,30 +68,49 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
 
 /// The deliberate fault against one guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mutant {
-    guarantee: u8,
+enum Mutant {
+    Informer(u8),
+    Controller(u8),
 }
 
 impl Mutant {
+    fn all() -> Vec<Self> {
+        let informer = (1..=LAST).map(Self::Informer);
+        informer.chain(CONTROLLER.map(Self::Controller)).collect()
+    }
+
     fn name(self) -> String {
-        format!("I{}", self.guarantee)
+        match self {
+            Self::Informer(guarantee) => format!("I{guarantee}"),
+            Self::Controller(guarantee) => format!("C{guarantee}"),
+        }
     }
 
     /// A part of the names of the guarantee's own tests.
     fn filter(self) -> String {
-        format!("::i{:02}_", self.guarantee)
+        match self {
+            Self::Informer(guarantee) => format!("::i{guarantee:02}_"),
+            Self::Controller(guarantee) => format!("::c{guarantee:02}_"),
+        }
     }
 }
 
 fn choose(names: &[&str]) -> Result<Vec<Mutant>> {
-    let all = (1..=LAST).map(|guarantee| Mutant { guarantee });
+    let all = Mutant::all();
     if names.is_empty() {
-        return Ok(all.collect());
+        return Ok(all);
     }
     let find = |name: &&str| {
-        let mut all = all.clone();
-        all.find(|mutant| mutant.name() == *name)
-            .ok_or_else(|| format!("no mutant `{name}`; the mutants are I1 to I{LAST}").into())
+        let found = all.iter().find(|mutant| mutant.name() == *name);
+        let known = || {
+            all.iter()
+                .map(|mutant| mutant.name())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        found
+            .copied()
+            .ok_or_else(|| format!("no mutant `{name}`; the mutants are {}", known()).into())
     };
     names.iter().map(find).collect()
 }
@@ -170,19 +191,27 @@ mod tests {
     #[test]
     fn without_names_all_mutants_are_chosen() {
         let all = choose(&[]).unwrap();
+        let names: Vec<String> = all.iter().map(|mutant| mutant.name()).collect();
         assert_eq!(
-            (all.len(), all[0].name(), all[15].name()),
-            (16, "I1".to_owned(), "I16".to_owned())
+            (names[0].as_str(), names[15].as_str(), names[16].as_str()),
+            ("I1", "I16", "C1")
         );
-        assert_eq!(all[0].filter(), "::i01_");
+        assert_eq!(
+            (all[0].filter(), all[16].filter()),
+            ("::i01_".to_owned(), "::c01_".to_owned())
+        );
     }
 
     #[test]
     fn an_unknown_name_is_an_error() {
-        assert_eq!(choose(&["I3"]).unwrap(), [Mutant { guarantee: 3 }]);
         assert_eq!(
-            choose(&["I17"]).unwrap_err().to_string(),
-            "no mutant `I17`; the mutants are I1 to I16"
+            choose(&["I3", "C3"]).unwrap(),
+            [Mutant::Informer(3), Mutant::Controller(3)]
+        );
+        let error = choose(&["I17"]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("no mutant `I17`; the mutants are I1, I2,") && error.contains(", C1, "),
+            "{error}"
         );
     }
 }
