@@ -14,9 +14,12 @@ use kubeconfig::Files;
 
 mod connect;
 mod kubeconfig;
+mod proxy;
 
 /// Creates a client from the environment: `$KUBECONFIG`, else `~/.kube/config`, else the service account of
 /// the pod in which the program runs. See [`from_config`] for its settings.
+///
+/// A kubeconfig without a proxy uses that of `$HTTPS_PROXY`, unless `$NO_PROXY` exempts the cluster.
 ///
 /// Sends nothing: whether the cluster responds is unknown until the first request.
 pub async fn try_default() -> Result<kube::Client, ClientError> {
@@ -25,6 +28,7 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
         Err(error) => kube::Config::incluster().map_err(|_| error)?,
     };
     config.apply_debug_overrides();
+    proxy::apply_exemptions(&mut config, |name| std::env::var(name).ok());
     from_config(config)
 }
 
@@ -35,10 +39,17 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 ///   library reads all (responses are not compressed if the configuration has `disable_compression`);
 /// - no read timeout, which would end silent watches; an informer has its own deadlines;
 /// - TCP keep-alive, and `TCP_USER_TIMEOUT` on Linux: a peer that vanished without closing the connection is
-///   detected within about 45 s. Connections through a proxy do not have it;
+///   detected within about 45 s. With a proxy, the connection to the proxy has them;
+/// - HTTP, HTTPS and SOCKS5 proxies of the configuration, without further features of kube;
 /// - a `User-Agent`, unless the configuration has one.
 ///
 /// It is a complete `kube::Client` and can be used for other requests, too.
+///
+/// # TLS
+/// The feature `rustls-tls` (default) is needed for `https`. Without it, `https` fails with
+/// [`ClientError::Build`], unless the program enables another TLS library in kube (its feature `openssl-tls`):
+/// then kube opens the connections, without keep-alive and with the proxies that kube's own features support,
+/// and an informer detects a dead peer by missing bookmarks, after about three minutes.
 pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError> {
     check(&config)?;
     let is_compressed = !std::mem::replace(&mut config.disable_compression, true);
@@ -200,6 +211,14 @@ fn of_build(error: &kube::Error, plugin: Option<&str>) -> ClientError {
                 .to_owned()
         }
         kube::Error::Auth(error) => describe_auth(error, plugin),
+        // The URL of a proxy may contain a password.
+        kube::Error::ProxyProtocolUnsupported { proxy_url } => format!(
+            "a proxy by {} is not supported; use http, https or socks5",
+            proxy_url.scheme_str().unwrap_or("a URL without a scheme")
+        ),
+        kube::Error::ProxyProtocolDisabled { protocol_feature, .. } => {
+            format!("the proxy needs the feature `{protocol_feature}`")
+        }
         other => other.to_string(),
     };
     ClientError::Build { why }

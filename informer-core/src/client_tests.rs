@@ -46,7 +46,7 @@ fn answer(head: &str, body: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-async fn list(config: kube::Config) -> Result<ListStream<ConfigMap>, SourceError> {
+pub(super) async fn list(config: kube::Config) -> Result<ListStream<ConfigMap>, SourceError> {
     let source = KubeSource::new(
         from_config(config).unwrap(),
         Scope::All,
@@ -260,6 +260,39 @@ async fn a_credential_plugin_is_named_without_arguments_and_environment() {
     }
 }
 
+/// Without its end, the client would be used with an expired certificate.
+#[cfg(all(unix, feature = "rustls-tls"))]
+#[tokio::test]
+async fn the_validity_of_a_certificate_of_a_plugin_is_kept() {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["me".to_owned()]).unwrap();
+    for (expiration, is_limited) in [(Some("2999-01-01T00:00:00Z"), true), (None, false)] {
+        let credential = serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "kind": "ExecCredential",
+            "status": {
+                "clientCertificateData": cert.pem(),
+                "clientKeyData": signing_key.serialize_pem(),
+                "expirationTimestamp": expiration,
+            },
+        });
+        let client = from_config(with_plugin("printf", &["%s", &credential.to_string()])).unwrap();
+        assert_eq!(client.valid_until().is_some(), is_limited);
+    }
+}
+
+/// The URL of a proxy may contain a password.
+#[tokio::test]
+async fn an_unsupported_proxy_is_an_error_without_its_url() {
+    let mut config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+    config.proxy_url = Some("ftp://me:hunter2@proxy".parse().unwrap());
+    let error = from_config(config)
+        .err()
+        .expect("it is not supported")
+        .to_string();
+    assert!(error.contains("ftp") && !error.contains("hunter2"), "{error}");
+}
+
 /// Writes files and returns the error of loading them, as if `KUBECONFIG` named them.
 async fn load(contents: &[Option<&str>]) -> (ClientError, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -363,7 +396,7 @@ fn the_environment_precedes_the_home_directory() {
 
 /// Returns the keep-alive timer of the connection to `port` in seconds, as printed by the kernel.
 #[cfg(target_os = "linux")]
-fn keepalive_timer(port: u16) -> Option<u64> {
+pub(super) fn keepalive_timer(port: u16) -> Option<u64> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let row = table.lines().find(|line| {
         let columns: Vec<_> = line.split_whitespace().collect();

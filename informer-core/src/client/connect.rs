@@ -1,24 +1,25 @@
 //! The service stack of the client: kube's stack, over sockets with TCP keep-alive.
 //!
 //! kube's connector cannot be replaced alone, so this builds the stack as `kube::client::ClientBuilder` does:
-//! base URL, credentials, headers, spans, timeouts, TLS. Connections through a proxy are left to kube,
-//! without keep-alive: kube's features determine which proxies it supports.
+//! base URL, credentials, headers, spans, timeouts, TLS. The socket to a proxy has keep-alive, too.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::BodyExt as _;
+use hyper::rt::{Read, Write};
 use hyper_timeout::TimeoutConnector;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use kube::client::{Body, ClientBuilder, ConfigExt as _, DynBody};
 use tower::util::BoxService;
-use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _};
 use tower_http::classify::ServerErrorsFailureClass;
 use tower_http::trace::TraceLayer;
 use tracing::Span;
 
+use super::proxy::{Route, socks, tunnel};
 use crate::printable::Printable;
 
 /// How long a connection may be silent before the first keep-alive probe.
@@ -36,15 +37,31 @@ pub(super) type Sender = BoxService<Request<Body>, Response<Box<DynBody>>, BoxEr
 
 /// Builds the stack for a configuration with retries and decompression disabled.
 pub(super) fn builder(config: kube::Config) -> Result<ClientBuilder<Sender>, kube::Error> {
-    let is_https = config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTPS);
-    // kube may be compiled with another TLS library, which only kube knows.
-    if config.proxy_url.is_some() || (is_https && cfg!(not(feature = "rustls-tls"))) {
-        return ClientBuilder::try_from(config);
-    }
     // Installs kube's TLS provider for the process, if several are compiled in and none was chosen.
     drop(ClientBuilder::try_from(kube::Config::new(
         http::Uri::from_static("http://localhost"),
     ))?);
+    match Route::of(&config) {
+        Route::Direct => stack(http_connector(), config),
+        Route::Http(proxy) => stack(tunnel(http_connector(), &proxy), config),
+        #[cfg(feature = "rustls-tls")]
+        Route::Https(proxy) => {
+            let to_proxy = config.rustls_https_connector_with_connector(http_connector())?;
+            stack(tunnel(to_proxy, &proxy), config)
+        }
+        Route::Socks5(proxy) => stack(socks(http_connector(), &proxy), config),
+        Route::Kube => ClientBuilder::try_from(config),
+    }
+}
+
+/// Builds the stack over a connector, which opens sockets to the cluster.
+fn stack<C>(connector: C, config: kube::Config) -> Result<ClientBuilder<Sender>, kube::Error>
+where
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: Connection + Read + Write + Send + Unpin + 'static,
+    C::Future: Send + 'static,
+    C::Error: std::error::Error + Send + Sync + 'static,
+{
     let auth = config.auth_layer()?;
     // A plugin that returns a certificate instead of a token may limit its validity; only kube's builder
     // exposes it.
@@ -52,7 +69,6 @@ pub(super) fn builder(config: kube::Config) -> Result<ClientBuilder<Sender>, kub
         (None, Some(_)) => *ClientBuilder::try_from(config.clone())?.build().valid_until(),
         _ => None,
     };
-    let connector = http_connector();
     #[cfg(feature = "rustls-tls")]
     let connector = config.rustls_https_connector_with_connector(connector)?;
     let mut connector = TimeoutConnector::new(connector);
