@@ -7,9 +7,10 @@ use std::task::{Context, Poll};
 
 use http::header::{ACCEPT_ENCODING, HeaderValue, USER_AGENT};
 use secrecy::ExposeSecret as _;
+use tower::util::MapErrLayer;
 use tower::{Layer, Service};
 
-use crate::source::{DecodesGzip, describe_auth};
+use crate::source::{CredentialError, DecodesGzip, describe_auth};
 use kubeconfig::Files;
 
 mod connect;
@@ -72,7 +73,10 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
                 why: "kube panicked; the panic message has the reason".to_owned(),
             },
         })?
-        .map_err(|error| of_build(&error, plugin.as_deref()))?;
+        .map_err(|error| of_build(&error, plugin.as_deref()))?
+        .with_layer(&MapErrLayer::new(move |error| {
+            CredentialError::replace(error, plugin.as_deref())
+        }));
     Ok(if is_compressed {
         builder.with_layer(&layer()).build()
     } else {

@@ -281,6 +281,31 @@ async fn the_validity_of_a_certificate_of_a_plugin_is_kept() {
     }
 }
 
+/// The plugin works when the client is created, and fails when the token is refreshed.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_plugin_that_fails_during_a_request_is_named_without_its_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("plugin");
+    let text = r#"if mkdir "$0.ran"; then
+    echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",'
+    echo '"status":{"token":"hunter2","expirationTimestamp":"2020-01-01T00:00:00Z"}}'
+else
+    echo hunter2; echo hunter2 >&2; exit 3
+fi"#;
+    std::fs::write(&script, text).unwrap();
+    let error = list(with_plugin("sh", &[script.to_str().unwrap()])).await;
+    let error = error.err().expect("no token can be requested");
+    assert_eq!(error.recovery(), crate::source::Recovery::NeedsAction, "{error}");
+    let text = format!("{error} {error:?}");
+    let expected = "no credentials: the credential plugin \"sh\" failed with exit status: 3";
+    assert!(error.to_string().contains(expected), "{text}");
+    assert!(
+        !text.contains("hunter2") && !text.contains("plugin.ran"),
+        "{text}"
+    );
+}
+
 /// The URL of a proxy may contain a password.
 #[tokio::test]
 async fn an_unsupported_proxy_is_an_error_without_its_url() {

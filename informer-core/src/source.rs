@@ -16,6 +16,7 @@ use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
 mod answer;
+mod credentials;
 mod decode;
 mod error;
 mod error_response;
@@ -37,7 +38,8 @@ pub mod fuzzing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answer::{describe_auth, describe_request};
+pub(crate) use answer::describe_request;
+pub(crate) use credentials::{CredentialError, describe_auth};
 pub use decode::{Decode, DecodeError, DecodeOn, Identity, ManagedFields};
 pub use error::{ServerStatus, SourceError};
 pub use identities::{IdentityEvent, IdentityStream};

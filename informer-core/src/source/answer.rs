@@ -9,6 +9,7 @@ use http::header::{CONTENT_ENCODING, HeaderMap};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 
+use super::credentials;
 use super::error::ANSWER;
 use super::gzip::{Ending, Gunzip};
 use super::limits::{CHUNK_BYTES, ERROR_BYTES, TURN_BYTES};
@@ -192,10 +193,10 @@ impl BodyReader {
 /// Distinguishes only the errors that can occur while a request is sent or a body is read. The output of
 /// credential plugins is left out: it may contain a token.
 fn of_kube(error: &kube::Error) -> SourceError {
+    if let Some(why) = credentials::missing(error) {
+        return SourceError::Request(why);
+    }
     match error {
-        kube::Error::Auth(error) => {
-            SourceError::Request(format!("no credentials: {}", describe_auth(error, None)))
-        }
         kube::Error::HttpError(_) | kube::Error::BuildRequest(_) => SourceError::Request(chain(error)),
         _ if is_connect(error) => SourceError::Connect(innermost(error)),
         _ => SourceError::Transport(chain(error)),
@@ -205,29 +206,6 @@ fn of_kube(error: &kube::Error) -> SourceError {
 /// Describes why a request of a `kube::Client` failed, without the output of credential plugins.
 pub(crate) fn describe_request(error: &kube::Error) -> String {
     of_kube(error).to_string()
-}
-
-/// Describes why credentials are missing. Leaves out the output, arguments and environment of a plugin: they
-/// may contain a token.
-pub(crate) fn describe_auth(error: &kube::client::AuthError, plugin: Option<&str>) -> String {
-    use kube::client::AuthError;
-    let plugin = match plugin {
-        Some(name) => format!("the credential plugin {name:?}"),
-        None => "the credential plugin".to_owned(),
-    };
-    match error {
-        AuthError::AuthExecStart(io) if io.kind() == std::io::ErrorKind::NotFound => {
-            format!("{plugin} was not found; install it, or add its directory to PATH")
-        }
-        AuthError::AuthExecStart(io) => format!("cannot start {plugin}: {io}"),
-        AuthError::AuthExecRun { out, .. } => format!("{plugin} failed with {}", out.status),
-        AuthError::AuthExecParse(_) | AuthError::ParseTokenKey(_) => {
-            format!("cannot parse the output of {plugin}")
-        }
-        AuthError::AuthExec(_) => format!("cannot use {plugin}"),
-        AuthError::ExecPluginFailed => format!("the output of {plugin} has no status"),
-        other => other.to_string(),
-    }
 }
 
 /// Whether no connection could be established: it was refused, or hyper failed while connecting.
@@ -242,12 +220,12 @@ fn is_connect(error: &kube::Error) -> bool {
     })
 }
 
-fn causes<'e>(error: &'e kube::Error) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+/// An error and its causes.
+pub(super) fn causes<'e>(
+    error: &'e (dyn StdError + 'static),
+) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
     // Bounded, in case an error is its own source.
-    std::iter::successors(Some(error as &'e (dyn StdError + 'static)), |error| {
-        (*error).source()
-    })
-    .take(16)
+    std::iter::successors(Some(error), |error| (*error).source()).take(16)
 }
 
 /// Joins the causes below kube's own error, each once.
