@@ -21,6 +21,7 @@ pub(super) const ALL: &[Step] = &[
     step("machete", NotIfQuick, Elsewhere, machete),
     step("clippy", Always, Workspace, clippy),
     step("test", Always, Workspace, test),
+    step("suites", NotIfQuick, Workspace, suites),
     step("kubernetes", NotIfQuick, Elsewhere, oldest_kubernetes),
     step("releases", NotIfQuick, Elsewhere, releases_between),
     step("msrv", NotIfQuick, Elsewhere, msrv),
@@ -73,6 +74,24 @@ fn clippy() -> Result<Passed> {
 /// The README's test command, unchanged: documentation tests included.
 fn test() -> Result<Passed> {
     run(cargo().arg("test"))?;
+    Ok(Passed::Ran)
+}
+
+/// The suites that are not default members of the workspace: hostile servers, the simulation, the proxy of
+/// the live tests, and the tasks themselves. With the features of the whole workspace, which `e2e` shares.
+fn suites() -> Result<Passed> {
+    run(cargo()
+        .args([
+            "test",
+            "--workspace",
+            "--test",
+            "hostile",
+            "--test",
+            "simulation",
+            "--test",
+            "proxy",
+        ])
+        .args(["--lib", "--bin", "xtask"]))?;
     Ok(Passed::Ran)
 }
 
