@@ -272,6 +272,11 @@ impl<K: Object> SharedInformer<K> {
         })
     }
 
+    /// The resource, as it appears in logs: `pods`, or `deployments.apps`.
+    pub fn resource(&self) -> &str {
+        self.shared.board.resource()
+    }
+
     /// Returns the reader of the cache. It outlives the informer and then returns the last state.
     pub fn indexer(&self) -> Indexer<K> {
         self.shared.indexer.clone()

@@ -4,7 +4,8 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::core::ClusterResourceScope;
 
 use crate::key::ObjectKey;
 use crate::printable::Printable;
@@ -17,6 +18,20 @@ use crate::resource_version::ResourceVersion;
 pub trait Object: kube::Resource + Send + Sync + 'static {}
 
 impl<K: kube::Resource + Send + Sync + 'static> Object for K {}
+
+/// Returns whether the kind is known to be cluster-scoped. The scope of a dynamic kind is unknown.
+pub(crate) fn is_cluster_scoped<K: Object>() -> bool {
+    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
+}
+
+/// Returns the owner reference of the object's controller: the one with `controller: true`. The API server
+/// allows at most one.
+pub fn controller_of(meta: &ObjectMeta) -> Option<&OwnerReference> {
+    let references = meta.owner_references.as_deref().unwrap_or_default();
+    references
+        .iter()
+        .find(|reference| reference.controller == Some(true))
+}
 
 /// The `DynamicType` of a projection: a type that has only some of the fields of a kind's objects.
 ///

@@ -120,6 +120,14 @@ impl<K: Object> Lister<K> {
         }
     }
 
+    /// Returns the objects whose controller owner is `owner`, ordered by namespace, then name: those with an
+    /// owner reference to its UID that has `controller: true`.
+    ///
+    /// The first call adds an index, which reads every object once; later calls read only the result.
+    pub fn owned_by(&self, owner: &impl Object) -> Vec<Arc<K>> {
+        self.indexer.owned_by(owner)
+    }
+
     /// Returns the object with this key, for kinds of any scope.
     pub fn get_key(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.indexer.get(key)

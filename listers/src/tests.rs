@@ -9,6 +9,7 @@ use informer_core::selector::Selector;
 use informer_core::store::{self, IndexerWriter};
 use informer_core::{Object, ObjectKey};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::DynamicObject;
 
 use crate::{Lister, NotFound};
@@ -161,4 +162,37 @@ fn the_objects_of_a_namespace_are_counted() {
     };
     assert_eq!(count("web"), (2, false));
     assert_eq!(count("none"), (0, true));
+}
+
+#[test]
+fn owned_objects_are_found_by_the_uid_of_their_controller() {
+    let owner = |uid: &str, controller: bool| OwnerReference {
+        uid: uid.to_owned(),
+        controller: Some(controller),
+        ..OwnerReference::default()
+    };
+    let object = |name: &str, owners: Vec<OwnerReference>| {
+        let mut object = ConfigMap::default();
+        object.metadata.namespace = Some("web".to_owned());
+        object.metadata.name = Some(name.to_owned());
+        object.metadata.owner_references = Some(owners);
+        object
+    };
+    let lister = Lister::from_objects([
+        object("b", vec![owner("other", false), owner("one", true)]),
+        object("a", vec![owner("one", true)]),
+        object("not-controlled", vec![owner("one", false)]),
+        object("of-another", vec![owner("two", true)]),
+        object("orphan", Vec::new()),
+    ]);
+    let mut node = Node::default();
+    check(lister.owned_by(&node), &[]);
+    node.metadata.uid = Some("one".to_owned());
+    check(lister.owned_by(&node), &["web/a", "web/b"]);
+    check(lister.owned_by(&node), &["web/a", "web/b"]);
+    assert_eq!(
+        lister.indexer().index_status().len(),
+        1,
+        "the index is added once"
+    );
 }

@@ -1,9 +1,7 @@
 //! The builder of one informer.
 
-use std::any::TypeId;
 use std::sync::Arc;
 
-use kube::core::ClusterResourceScope;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -14,7 +12,7 @@ use super::{BuildError, Shared, SharedInformer};
 use crate::audit::{AuditOptions, Auditor, IdentitiesOf, TypedScopeStore};
 use crate::committer::{Committer, Wiring};
 use crate::delta::{DeltaFifo, Transform};
-use crate::object::{AnyObject, Object};
+use crate::object::{AnyObject, Object, is_cluster_scoped};
 use crate::processor::Processor;
 use crate::reflector::{Reflector, RelistRequest};
 use crate::scope::Scope;
@@ -234,9 +232,4 @@ fn auditor<K: Object>(
         reporter.clone(),
         Box::new(move || relist.send()),
     )
-}
-
-/// Returns whether the kind is known to be cluster-scoped. The scope of a dynamic kind is unknown.
-fn is_cluster_scoped<K: Object>() -> bool {
-    TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>()
 }

@@ -122,7 +122,7 @@ impl<K: Object> SharedInformer<K> {
         self.wait_for_write_within(object.meta(), time).await
     }
 
-    pub(super) async fn wait_for_write_within(
+    pub(crate) async fn wait_for_write_within(
         &self,
         written: &ObjectMeta,
         time: Duration,

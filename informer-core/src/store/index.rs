@@ -94,6 +94,8 @@ pub(in crate::store) enum IndexName {
     Definition(Arc<str>, &'static Location<'static>),
     /// The values of one label.
     Label(Arc<str>),
+    /// The UID of the controller owner.
+    Controller,
 }
 
 impl IndexName {
@@ -104,14 +106,15 @@ impl IndexName {
 
     /// Whether commits run a user's function for it.
     pub(super) fn is_user_code(&self) -> bool {
-        !matches!(self, Self::Label(_))
+        !matches!(self, Self::Label(_) | Self::Controller)
     }
 
     /// Whether the two cannot exist in one store.
     pub(super) fn clashes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Label(this), Self::Label(that)) => this == that,
-            (Self::Label(_), _) | (_, Self::Label(_)) => false,
+            (Self::Controller, Self::Controller) => true,
+            (Self::Label(_) | Self::Controller, _) | (_, Self::Label(_) | Self::Controller) => false,
             (
                 Self::Closure(this) | Self::Definition(this, _),
                 Self::Closure(that) | Self::Definition(that, _),
@@ -125,6 +128,7 @@ impl fmt::Display for IndexName {
         match self {
             Self::Closure(name) | Self::Definition(name, _) => f.write_str(name),
             Self::Label(key) => write!(f, "label {key}"),
+            Self::Controller => f.write_str("controller"),
         }
     }
 }

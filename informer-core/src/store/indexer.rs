@@ -14,7 +14,7 @@ use super::state::{StoreShared, StoreState};
 use super::stored_object::StoredObject;
 use super::versions::Versions;
 use crate::key::ObjectKey;
-use crate::object::Object;
+use crate::object::{Object, controller_of};
 use crate::resource_version::ResourceVersion;
 
 /// The read side of the store of one kind; cheap to clone and to share between threads.
@@ -305,6 +305,38 @@ impl<K: Object> Indexer<K> {
                 .collect())
         });
         self.add(IndexName::Label(label.into()), function)
+    }
+
+    /// Returns the index of the UIDs of controller owners, and adds it if it does not exist. Listers use it
+    /// for `owned_by`.
+    ///
+    /// # Errors
+    /// [`IndexError::Nested`] if called from inside an index function.
+    pub fn controller_index(&self) -> Result<Index<K, String>, IndexError> {
+        let function: IndexFunction<K, String> = Box::new(|object| {
+            let controller = controller_of(object.meta());
+            Ok(controller.map(|owner| owner.uid.clone()).into_iter().collect())
+        });
+        self.add(IndexName::Controller, function)
+    }
+
+    /// Returns the objects whose controller owner is `owner`, by its UID, ordered by namespace, then name.
+    ///
+    /// The first call adds an index, which reads every object once; later calls read only the result. An
+    /// owner without a UID owns nothing.
+    pub fn owned_by(&self, owner: &impl Object) -> Vec<Arc<K>> {
+        let Some(uid) = owner.meta().uid.as_deref() else {
+            return Vec::new();
+        };
+        match self.controller_index() {
+            Ok(index) => index.get(uid),
+            // Index functions cannot add an index.
+            Err(_) => {
+                let mut all = self.list();
+                all.retain(|object| controller_of(object.meta()).is_some_and(|owner| owner.uid == uid));
+                all
+            }
+        }
     }
 }
 
