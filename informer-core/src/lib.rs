@@ -26,6 +26,7 @@ extern crate self as informer_core;
 mod audit;
 pub mod client;
 mod committer;
+pub mod controller;
 #[cfg(all(test, not(feature = "__model")))]
 mod cost_tests;
 pub mod delta;

@@ -304,6 +304,7 @@
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod __private;
+pub mod controller;
 #[cfg(feature = "derive")]
 mod derive;
 mod factory;

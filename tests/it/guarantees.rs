@@ -5,6 +5,7 @@
 
 mod blocking;
 mod cache;
+mod controllers;
 mod elsewhere;
 mod handlers;
 mod leadership;

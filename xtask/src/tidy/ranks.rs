@@ -10,7 +10,7 @@ use super::Problem;
 use crate::tree::Tree;
 
 /// From the bottom up. A new module of informer-core gets its place here.
-const RANKS: [&[&str]; 6] = [
+const RANKS: [&[&str]; 7] = [
     &[
         "object",
         "key",
@@ -36,6 +36,7 @@ const RANKS: [&[&str]; 6] = [
     &["committer"],
     &["informer"],
     &["registry"],
+    &["controller"],
 ];
 
 const SOURCES: &str = "informer-core/src";

@@ -1,0 +1,79 @@
+//! C2, C4 and C5: no change is lost, nothing starts after the stop, reads show a key's own writes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use informer_core::controller::{Action, Controller, Request};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use crate::controllers::{Work, lag};
+use crate::support::{informer_of, item, label, server_with, start};
+
+#[tokio::test(start_paused = true)]
+async fn c02_a_change_during_a_reconcile_leads_to_another() {
+    let server = server_with(&["a"]);
+    let informer = informer_of(&server);
+    start(&informer).await;
+    let slow = |_: Arc<Request<ConfigMap>>| async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        Ok(Action::await_change())
+    };
+    let work = Work::start(Controller::new("items", &informer).workers(2), slow).await;
+    assert_eq!(work.calls().await, ["a=1"]);
+    server.update(&item("a", "2")).unwrap();
+    assert_eq!(work.calls().await, [""; 0], "the key is being reconciled");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(work.calls().await, ["a=2"]);
+    work.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c04_no_reconcile_starts_after_the_stop() {
+    let server = server_with(&["a", "b", "c", "d"]);
+    let informer = informer_of(&server);
+    start(&informer).await;
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counter = ended.clone();
+    let slow = move |_: Arc<Request<ConfigMap>>| {
+        let ended = counter.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            ended.fetch_add(1, Ordering::Relaxed);
+            Ok(Action::await_change())
+        }
+    };
+    let work = Work::start(Controller::new("items", &informer).workers(2), slow).await;
+    assert_eq!(work.calls().await.len(), 2);
+    let stopped = work.stop().await;
+    assert_eq!(
+        ended.load(Ordering::Relaxed),
+        2,
+        "the running ones finished, and no other started"
+    );
+    assert_eq!((stopped.left.len(), stopped.cancelled.len()), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn c05_no_reconcile_runs_on_a_cache_older_than_its_own_write() {
+    let server = Arc::new(server_with(&["a"]));
+    let informer = informer_of(&server);
+    start(&informer).await;
+    let (writing, api) = (server.clone(), informer.clone());
+    let writes = move |request: Arc<Request<ConfigMap>>| {
+        let (server, informer) = (writing.clone(), api.clone());
+        async move {
+            if request.object().is_some_and(|object| label(&object) == "a=1") {
+                let written = server.update(&item("a", "2")).unwrap();
+                request.wrote(&informer, &written);
+            }
+            Ok(Action::requeue(Duration::from_secs(1)))
+        }
+    };
+    let lag = lag(&server).await;
+    let work = Work::start(Controller::new("items", &informer).workers(2), writes).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    server.faults().remove(lag);
+    assert_eq!(work.calls().await, ["a=1", "a=2"], "never a=1 again");
+    work.stop().await;
+}
