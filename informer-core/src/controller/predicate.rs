@@ -60,8 +60,10 @@ impl<'a, K> Change<'a, K> {
 /// let deletions = Predicate::<Pod>::new(|change| matches!(change, Change::Deleted(_)));
 /// ```
 pub struct Predicate<K> {
-    test: Arc<dyn Fn(Change<'_, K>) -> bool + Send + Sync>,
+    test: Test<K>,
 }
+
+type Test<K> = Arc<dyn for<'a> Fn(Change<'a, K>) -> bool + Send + Sync>;
 
 impl<K: Object> Predicate<K> {
     /// Creates a predicate from a function of the change.

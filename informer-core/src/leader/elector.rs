@@ -162,7 +162,7 @@ impl Elector {
         match self.note(written)? {
             Write::Stored(lease) => {
                 self.observe(&lease);
-                self.lease = Some(lease);
+                self.lease = Some(*lease);
                 Ok(Some(began))
             }
             Write::Conflict => Ok(None),

@@ -25,7 +25,7 @@ pub(super) struct LeaseLock {
 #[derive(Clone, Debug)]
 pub(super) enum Write {
     /// The server stored it; the Lease as it is now.
-    Stored(Lease),
+    Stored(Box<Lease>),
     /// Another process wrote, created or deleted the Lease first.
     Conflict,
 }
@@ -66,7 +66,7 @@ impl LeaseLock {
             .limited("create", limit, self.api.create(&params, object))
             .await?
         {
-            Ok(object) => Ok(Write::Stored(object.into())),
+            Ok(object) => Ok(Write::Stored(Box::new(object.into()))),
             Err(error) if code(&error) == 409 => Ok(Write::Conflict),
             Err(error) if code(&error) == 404 => Err(LeaseError::NamespaceMissing {
                 namespace: self.namespace.clone(),
@@ -81,7 +81,7 @@ impl LeaseLock {
         let (params, object) = (PostParams::default(), lease.object());
         let request = self.api.replace(&self.name, &params, object);
         match self.limited("update", limit, request).await? {
-            Ok(object) => Ok(Write::Stored(object.into())),
+            Ok(object) => Ok(Write::Stored(Box::new(object.into()))),
             Err(error) if matches!(code(&error), 404 | 409) => Ok(Write::Conflict),
             Err(error) => Err(self.failed("update", &error)),
         }
