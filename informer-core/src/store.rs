@@ -35,19 +35,14 @@ pub use self::stored_object::ObjectRef;
 pub use self::ttl::{Clock, SystemClock, TtlStore};
 pub use self::versions::{Progress, Versions};
 
-// The write side: not part of the API. `listers` fills a store for `Lister::from_objects`.
-#[doc(hidden)]
-pub use self::{
-    commit::Commit,
-    replace::{Missing, Outcome, Replaced, Replacement},
-    stored_object::StoredObject,
-    versions::VersionChange,
+// The write side: only the committer writes.
+pub(crate) use self::{
+    replace::{ListedObject, Missing, Outcome, Replacement},
     writer::{IndexerWriter, Retired},
 };
 
 /// Creates an empty store. Returns its only writer, and a reader.
-#[doc(hidden)]
-pub fn new<K: Send + Sync + 'static>() -> (IndexerWriter<K>, Indexer<K>) {
+pub(crate) fn new<K: Send + Sync + 'static>() -> (IndexerWriter<K>, Indexer<K>) {
     let writer = IndexerWriter::new();
     let indexer = writer.indexer();
     (writer, indexer)

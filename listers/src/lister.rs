@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use informer_core::selector::Selector;
 use informer_core::store::{Indexer, Snapshot};
-use informer_core::{Object, ObjectKey, store};
+use informer_core::{Object, ObjectKey};
 
 use crate::namespace::NamespaceLister;
 use crate::not_found::NotFound;
@@ -25,7 +25,7 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 /// The available methods depend on the kind. A namespaced kind has [`namespace`](Self::namespace):
 ///
 /// ```
-/// # let (_writer, indexer) = informer_core::store::new();
+/// # let indexer = informer_core::store::Indexer::from_objects([]);
 /// use k8s_openapi::api::core::v1::Pod;
 /// use listers::Lister;
 ///
@@ -36,7 +36,7 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 /// but not `get`, because a name alone is ambiguous:
 ///
 /// ```compile_fail,E0277
-/// # let (_writer, indexer) = informer_core::store::new();
+/// # let indexer = informer_core::store::Indexer::from_objects([]);
 /// use k8s_openapi::api::core::v1::Pod;
 /// use listers::Lister;
 ///
@@ -47,7 +47,7 @@ use crate::scope::{HasNamesAlone, HasNamespaces};
 /// A cluster-scoped kind has [`get`](Self::get), but not `namespace`:
 ///
 /// ```compile_fail,E0277
-/// # let (_writer, indexer) = informer_core::store::new();
+/// # let indexer = informer_core::store::Indexer::from_objects([]);
 /// use k8s_openapi::api::core::v1::Node;
 /// use listers::Lister;
 ///
@@ -90,17 +90,7 @@ impl<K: Object> Lister<K> {
     /// If an object has no name, or two objects have the same key.
     #[track_caller]
     pub fn from_objects(objects: impl IntoIterator<Item = K>) -> Self {
-        let (mut writer, indexer) = store::new();
-        let mut commit = writer.begin();
-        for (position, object) in objects.into_iter().enumerate() {
-            let Some(key) = ObjectKey::of(object.meta()) else {
-                panic!("the object at index {position} has no name");
-            };
-            let previous = commit.upsert(key.clone(), Arc::new(object));
-            assert!(previous.is_none(), "two objects have the key {key}");
-        }
-        commit.publish();
-        Self::new(indexer)
+        Self::new(Indexer::from_objects(objects))
     }
 
     /// Returns the selected objects, ordered by namespace, then name.

@@ -6,7 +6,6 @@ mod selecting;
 use std::sync::Arc;
 
 use informer_core::selector::Selector;
-use informer_core::store::{self, IndexerWriter};
 use informer_core::{Object, ObjectKey};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -14,19 +13,15 @@ use kube::api::DynamicObject;
 
 use crate::{Lister, NotFound};
 
-/// Returns a lister of objects with these keys, and the writer of its store.
-fn filled<K: Object + Default>(keys: &[&str]) -> (IndexerWriter<K>, Lister<K>) {
-    let (mut writer, indexer) = store::new();
-    let mut commit = writer.begin();
-    for key in keys {
+/// Returns a lister of objects with these keys.
+fn filled<K: Object + Default>(keys: &[&str]) -> Lister<K> {
+    Lister::from_objects(keys.iter().map(|key| {
         let key: ObjectKey = key.parse().unwrap();
         let mut object = K::default();
         object.meta_mut().namespace = key.namespace().map(str::to_owned);
         object.meta_mut().name = Some(key.name().to_owned());
-        commit.upsert(key, Arc::new(object));
-    }
-    commit.publish();
-    (writer, Lister::new(indexer))
+        object
+    }))
 }
 
 fn check<K: Object>(objects: impl IntoIterator<Item = Arc<K>>, expected: &[&str]) {
@@ -39,14 +34,14 @@ fn check<K: Object>(objects: impl IntoIterator<Item = Arc<K>>, expected: &[&str]
 
 #[test]
 fn a_lister_lists_everything_in_order() {
-    let (_writer, maps) = filled::<ConfigMap>(&["web/b", "db/a", "web/a"]);
+    let maps = filled::<ConfigMap>(&["web/b", "db/a", "web/a"]);
     check(maps.list(&Selector::everything()), &["db/a", "web/a", "web/b"]);
     assert_eq!((maps.len(), maps.is_empty()), (3, false));
 }
 
 #[test]
 fn a_namespace_lister_sees_its_namespace_only() {
-    let (_writer, maps) = filled::<ConfigMap>(&["web/b", "db/a", "web/a", "web-2/a"]);
+    let maps = filled::<ConfigMap>(&["web/b", "db/a", "web/a", "web-2/a"]);
     let web = maps.namespace("web");
     assert_eq!(web.name(), "web");
     check(web.list(&Selector::everything()), &["web/a", "web/b"]);
@@ -57,31 +52,14 @@ fn a_namespace_lister_sees_its_namespace_only() {
 
 #[test]
 fn a_key_finds_objects_of_any_scope() {
-    let (_writer, maps) = filled::<ConfigMap>(&["web/a"]);
+    let maps = filled::<ConfigMap>(&["web/a"]);
     check(maps.get_key(&"web/a".parse().unwrap()), &["web/a"]);
     check(maps.get_key(&"a".parse().unwrap()), &[]);
 
-    let (_writer, nodes) = filled::<Node>(&["node-1"]);
+    let nodes = filled::<Node>(&["node-1"]);
     check(nodes.get_key(&"node-1".parse().unwrap()), &["node-1"]);
     check(nodes.get("node-1"), &["node-1"]);
     check(nodes.get("node-2"), &[]);
-}
-
-#[test]
-fn a_lister_shows_commits_and_a_snapshot_does_not() {
-    let (mut writer, nodes) = filled::<Node>(&["node-1"]);
-    let before = nodes.snapshot();
-    let mut commit = writer.begin();
-    commit.remove(&"node-1".parse().unwrap());
-    commit.publish();
-    assert_eq!((before.len(), nodes.len()), (1, 0));
-}
-
-#[test]
-fn a_lister_outlives_the_writer() {
-    let (writer, nodes) = filled::<Node>(&["node-1"]);
-    drop(writer);
-    check(nodes.clone().list(&Selector::everything()), &["node-1"]);
 }
 
 /// Checks the error of a `require` method.
@@ -101,13 +79,13 @@ fn check_missing<T: std::fmt::Debug>(found: Result<T, NotFound>, kind: &str, key
 
 #[test]
 fn require_reports_a_missing_object_by_name() {
-    let (_writer, maps) = filled::<ConfigMap>(&["web/a"]);
+    let maps = filled::<ConfigMap>(&["web/a"]);
     check(maps.require_key(&"web/a".parse().unwrap()), &["web/a"]);
     check(maps.namespace("web").require("a"), &["web/a"]);
     check_missing(maps.namespace("web").require("b"), "ConfigMap", "web/b");
     check_missing(maps.require_key(&"db/a".parse().unwrap()), "ConfigMap", "db/a");
 
-    let (_writer, nodes) = filled::<Node>(&["node-1"]);
+    let nodes = filled::<Node>(&["node-1"]);
     check(nodes.require("node-1"), &["node-1"]);
     check_missing(nodes.require("node-2"), "Node", "node-2");
 }
@@ -115,8 +93,7 @@ fn require_reports_a_missing_object_by_name() {
 /// The type has no kind, and without an informer the resource is unknown.
 #[test]
 fn require_names_a_dynamic_object_without_an_informer_object() {
-    let (_writer, indexer) = store::new::<DynamicObject>();
-    let objects = Lister::new(indexer);
+    let objects = Lister::<DynamicObject>::from_objects([]);
     check_missing(objects.require_key(&"web/a".parse().unwrap()), "object", "web/a");
 }
 
@@ -155,7 +132,7 @@ fn from_objects_panics_on_a_repeated_key() {
 
 #[test]
 fn the_objects_of_a_namespace_are_counted() {
-    let (_writer, maps) = filled::<ConfigMap>(&["web/b", "db/a", "web/a", "web-2/a"]);
+    let maps = filled::<ConfigMap>(&["web/b", "db/a", "web/a", "web-2/a"]);
     let count = |namespace: &str| {
         let lister = maps.namespace(namespace);
         (lister.len(), lister.is_empty())

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use informer_core::selector::Selector;
-use informer_core::{Object, SharedInformer, SharedInformerBuilder};
+use informer_core::{Object, ResourceVersion, SharedInformer, SharedInformerBuilder};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -70,6 +70,55 @@ async fn a_snapshot_has_the_version_of_its_objects() {
     assert_eq!(snapshot.len(), 1);
     assert!(snapshot.resource_version().is_some());
     assert_eq!(snapshot.resource_version(), informer.indexer().resource_version());
+}
+
+/// Waits until the cache has the newest state of the server.
+async fn follow<K: Object>(informer: &SharedInformer<K>, server: &ApiServer) {
+    let newest = ResourceVersion::new(&server.resource_version());
+    informer.wait_until(&newest).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lister_follows_the_cache_and_a_snapshot_does_not() {
+    let server = server();
+    let (informer, nodes) = synced(SharedInformer::<Node>::builder(server.client())).await;
+    let (before, node) = (nodes.snapshot(), nodes.get("node-1").unwrap());
+    server.delete(&*node).unwrap();
+    follow(&informer, &server).await;
+    assert_eq!((before.len(), nodes.len()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lister_outlives_its_informer() {
+    let server = server();
+    let (informer, nodes) = synced(SharedInformer::<Node>::builder(server.client())).await;
+    informer.shutdown().await;
+    drop(informer);
+    assert!(nodes.clone().get("node-1").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_selector_follows_the_cache() {
+    let server = server();
+    let (informer, maps) = synced(SharedInformer::<ConfigMap>::builder(server.client())).await;
+    maps.indexer().add_label_index("app").unwrap();
+    let label = async |value: &str| {
+        let mut map = ConfigMap {
+            metadata: meta(Some("web"), "a"),
+            ..ConfigMap::default()
+        };
+        map.metadata.labels = Some([("app".to_owned(), value.to_owned())].into());
+        server.update(&map).unwrap();
+        follow(&informer, &server).await;
+    };
+    let selected = |value: &str| maps.list(&format!("app={value}").parse().unwrap()).len();
+
+    label("shop").await;
+    let before = maps.snapshot();
+    label("cart").await;
+    assert_eq!((selected("shop"), selected("cart")), (0, 1));
+    let shop = "app=shop".parse().unwrap();
+    assert_eq!(before.select(&shop).count(), 1, "a snapshot has its own index");
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use crate::object::{Object, is_same_object};
 use crate::processor::{Audience, Distribution};
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::store::{Missing, Outcome, Replaced, Replacement};
+use crate::store::{ListedObject, Missing, Outcome, Replacement};
 
 impl<K: Object> Core<K> {
     /// Replaces everything in a scope in one step (I5).
@@ -149,7 +149,7 @@ fn deliver<K: Object>(distribution: &mut Distribution<'_, K>, replacement: Repla
     for (key, last_known) in replacement.removed {
         distribution.deliver(Audience::All, &Event::missed(key, last_known));
     }
-    for Replaced { key, outcome } in replacement.items {
+    for ListedObject { key, outcome } in replacement.items {
         match outcome {
             Outcome::Added { current } => {
                 distribution.deliver(Audience::All, &Event::added(current, origin));

@@ -19,7 +19,7 @@ use crate::scope::Scope;
 /// then all of them: objects, indexes, versions and stale keys. Dropping it without publishing changes
 /// nothing. Index functions run while objects are inserted, with no lock held.
 #[must_use = "a commit that is not published changes nothing"]
-pub struct Commit<'w, K> {
+pub(crate) struct Commit<'w, K> {
     shared: &'w StoreShared<K>,
     base: Arc<StoreState<K>>,
     pub(super) state: StoreState<K>,
@@ -37,32 +37,22 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     }
 
     /// The object under a key, including the changes of this commit.
-    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.state.objects.get(key.into()).map(StoredObject::get)
     }
 
-    /// Whether an object exists under a key, including the changes of this commit.
-    pub fn contains(&self, key: &ObjectKey) -> bool {
-        self.state.objects.get(key.into()).is_some()
-    }
-
     /// The number of objects, including the changes of this commit.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.state.objects.len()
     }
 
-    /// Whether there are no objects, including the changes of this commit.
-    pub fn is_empty(&self) -> bool {
-        self.state.objects.is_empty()
-    }
-
     /// The version of every scope, including the changes of this commit.
-    pub fn versions(&self) -> &Versions {
+    pub(crate) fn versions(&self) -> &Versions {
         &self.state.versions
     }
 
     /// Inserts an object and returns the one it replaces. Its key is no longer stale.
-    pub fn upsert(&mut self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
+    pub(crate) fn upsert(&mut self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
         self.state.stale.clear(&key);
         let (key, stored) = (KeyRef::from(&key), StoredObject::new(object));
         let old = self.state.objects.insert(key, stored.clone());
@@ -72,7 +62,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     }
 
     /// Removes an object and returns it. Its key is no longer stale, even if no object was stored.
-    pub fn remove(&mut self, key: &ObjectKey) -> Option<Arc<K>> {
+    pub(crate) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<K>> {
         self.state.stale.clear(key);
         let key = KeyRef::from(key);
         let old = self.state.objects.remove(key)?;
@@ -82,29 +72,29 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     }
 
     /// Adds a scope before its first list, so that a wait for a version waits for this scope too.
-    pub fn announce_scope(&mut self, scope: &Scope) {
+    pub(crate) fn announce_scope(&mut self, scope: &Scope) {
         self.state.versions.announce(scope);
     }
 
     /// Moves the version of a scope forward. An older version is refused; one that cannot be ordered
     /// against the current one is accepted. Inserting objects does not move the version: only the caller
     /// knows whether they arrive in the order of the server's history.
-    pub fn set_version(&mut self, scope: &Scope, version: ResourceVersion) -> VersionChange {
+    pub(crate) fn set_version(&mut self, scope: &Scope, version: ResourceVersion) -> VersionChange {
         self.state.versions.advance(scope, version)
     }
 
     /// Sets the version of a scope even if it is older, because the server was rewound (an etcd restore).
-    pub fn rewind_version(&mut self, scope: &Scope, version: ResourceVersion) {
+    pub(crate) fn rewind_version(&mut self, scope: &Scope, version: ResourceVersion) {
         self.state.versions.rewind(scope, version);
     }
 
     /// Records that the newest state under a key could not be used. The stored object, if any, stays.
-    pub fn mark_stale(&mut self, key: &ObjectKey, reason: impl Into<Arc<str>>) {
+    pub(crate) fn mark_stale(&mut self, key: &ObjectKey, reason: impl Into<Arc<str>>) {
         self.state.stale.mark(key, reason.into());
     }
 
     /// Makes all changes visible at once, and returns the new snapshot.
-    pub fn publish(mut self) -> Snapshot<K> {
+    pub(crate) fn publish(mut self) -> Snapshot<K> {
         loop {
             // Held from the check to the publication: an index added in between would be lost.
             let mut publishing = self.shared.publishing();

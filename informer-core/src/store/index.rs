@@ -30,7 +30,7 @@ impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 /// The function must be pure: it is called again for an object that changes or is deleted.
 ///
 /// ```
-/// use informer_core::store::{self, IndexDefinition};
+/// use informer_core::store::{IndexDefinition, IndexError, Indexer};
 /// use k8s_openapi::api::core::v1::Pod;
 ///
 /// static BY_NODE: IndexDefinition<Pod, String> =
@@ -38,11 +38,11 @@ impl<V: Ord + Clone + Send + Sync + 'static> IndexValue for V {}
 ///         pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect()
 ///     });
 ///
-/// let (_writer, indexer) = store::new::<Pod>();
+/// let indexer = Indexer::<Pod>::from_objects([]);
 /// let by_node = indexer.index(&BY_NODE)?;
 /// let the_same = indexer.index(&BY_NODE)?;
 /// assert!(by_node.get("node-1").is_empty());
-/// # Ok::<(), store::IndexError>(())
+/// # Ok::<(), IndexError>(())
 /// ```
 pub struct IndexDefinition<K, V> {
     pub(super) name: &'static str,
@@ -171,13 +171,13 @@ pub struct IndexStatus {
 /// [`Snapshot::index`](super::Snapshot::index). Objects are ordered by namespace, then name.
 ///
 /// ```
-/// use informer_core::store;
+/// use informer_core::store::{IndexError, Indexer};
 /// use k8s_openapi::api::core::v1::Pod;
 ///
-/// let (_writer, indexer) = store::new::<Pod>();
+/// let indexer = Indexer::<Pod>::from_objects([]);
 /// let by_node = indexer.add_index("node", |pod: &Pod| pod.spec.clone().and_then(|spec| spec.node_name))?;
 /// assert!(by_node.get("node-1").is_empty());
-/// # Ok::<(), store::IndexError>(())
+/// # Ok::<(), IndexError>(())
 /// ```
 pub struct Index<K, V> {
     shared: Arc<StoreShared<K>>,

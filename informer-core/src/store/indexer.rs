@@ -26,21 +26,42 @@ use crate::resource_version::ResourceVersion;
 /// Reads in a namespace that the informer does not cover return nothing; the first one logs a warning.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use informer_core::{ObjectKey, store};
+/// use informer_core::ObjectKey;
+/// use informer_core::store::Indexer;
 /// use k8s_openapi::api::core::v1::ConfigMap;
 ///
-/// let (mut writer, indexer) = store::new::<ConfigMap>();
-/// let key = ObjectKey::namespaced("web", "settings");
-/// let mut commit = writer.begin();
-/// commit.upsert(key.clone(), Arc::new(ConfigMap::default()));
-/// assert!(indexer.get(&key).is_none(), "a commit is not visible before it is published");
-/// commit.publish();
-/// assert!(indexer.get(&key).is_some());
+/// let mut settings = ConfigMap::default();
+/// settings.metadata.namespace = Some("web".to_owned());
+/// settings.metadata.name = Some("settings".to_owned());
+/// let indexer = Indexer::from_objects([settings]); // or informer.indexer()
+/// assert!(indexer.get(&ObjectKey::namespaced("web", "settings")).is_some());
 /// assert_eq!(indexer.list_namespace("web").len(), 1);
 /// ```
 pub struct Indexer<K> {
     pub(super) shared: Arc<StoreShared<K>>,
+}
+
+impl<K: Object> Indexer<K> {
+    /// Creates an indexer of fixed objects, without an informer, for unit tests of code that takes one.
+    ///
+    /// Objects cannot be added later. Indexes can.
+    ///
+    /// # Panics
+    /// If an object has no name, or two objects have the same key.
+    #[track_caller]
+    pub fn from_objects(objects: impl IntoIterator<Item = K>) -> Self {
+        let (mut writer, indexer) = super::new();
+        let mut commit = writer.begin();
+        for (position, object) in objects.into_iter().enumerate() {
+            let Some(key) = ObjectKey::of(object.meta()) else {
+                panic!("the object at index {position} has no name");
+            };
+            let previous = commit.upsert(key.clone(), Arc::new(object));
+            assert!(previous.is_none(), "two objects have the key {key}");
+        }
+        commit.publish();
+        indexer
+    }
 }
 
 impl<K: Send + Sync + 'static> Indexer<K> {

@@ -16,7 +16,7 @@ use crate::scope::Scope;
 
 /// What happens to the stored objects of a scope that are missing from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub(crate) enum Missing {
     /// They are removed: the server deleted them.
     Remove,
     /// They are removed, except these: the list had them, but they could not be used.
@@ -40,23 +40,23 @@ impl Missing {
 
 /// The result of a [`replace`](Commit::replace).
 #[must_use = "handlers must receive the removed and changed objects"]
-pub struct Replacement<K> {
+pub(crate) struct Replacement<K> {
     /// The removed objects that were missing from the list, ordered by key.
-    pub removed: Vec<(ObjectKey, Arc<K>)>,
+    pub(crate) removed: Vec<(ObjectKey, Arc<K>)>,
     /// The objects of the list, in its order. If a key occurred twice, only the last one.
-    pub items: Vec<Replaced<K>>,
+    pub(crate) items: Vec<ListedObject<K>>,
 }
 
 /// The result for one object of a list.
-pub struct Replaced<K> {
+pub(crate) struct ListedObject<K> {
     /// Its key.
-    pub key: ObjectKey,
+    pub(crate) key: ObjectKey,
     /// What the store had and has under the key.
-    pub outcome: Outcome<K>,
+    pub(crate) outcome: Outcome<K>,
 }
 
 /// What the store had and has under the key of a listed object.
-pub enum Outcome<K> {
+pub(crate) enum Outcome<K> {
     /// The store had no object.
     Added {
         /// The listed object.
@@ -79,23 +79,14 @@ pub enum Outcome<K> {
 
 impl<K> Outcome<K> {
     /// The object the store has now.
-    pub fn current(&self) -> &Arc<K> {
+    pub(crate) fn current(&self) -> &Arc<K> {
         match self {
             Self::Added { current } | Self::Updated { current, .. } | Self::Unchanged { current } => current,
         }
     }
 
-    /// The object the store had before; for an unchanged object, the same as now.
-    pub fn previous(&self) -> Option<&Arc<K>> {
-        match self {
-            Self::Added { .. } => None,
-            Self::Updated { previous, .. } => Some(previous),
-            Self::Unchanged { current } => Some(current),
-        }
-    }
-
     /// Whether the store kept the object it had.
-    pub fn is_unchanged(&self) -> bool {
+    pub(crate) fn is_unchanged(&self) -> bool {
         matches!(self, Self::Unchanged { .. })
     }
 }
@@ -107,7 +98,7 @@ impl<K: Object> Commit<'_, K> {
     /// one is not replaced, so that only one copy stays in memory. Listed keys are no longer stale, nor are
     /// keys that `missing` removes: call [`mark_stale`](Self::mark_stale) afterwards for listed objects
     /// that could not be used. The version is not moved: call [`set_version`](Self::set_version).
-    pub fn replace(
+    pub(crate) fn replace(
         &mut self,
         scope: &Scope,
         items: Vec<(ObjectKey, Arc<K>)>,
@@ -117,13 +108,13 @@ impl<K: Object> Commit<'_, K> {
         let reached = self.state.versions.get(scope).cloned();
         // Compared before anything changes: the state that a key has now is the old state that handlers
         // receive.
-        let items: Vec<Replaced<K>> = last_of_each_key(items)
+        let items: Vec<ListedObject<K>> = last_of_each_key(items)
             .into_iter()
             .map(|(key, object)| compare(&old, key, object, reached.as_ref()))
             .collect();
         // In key order, like the tree, so that the steps below iterate over both at once, without a lookup
         // per key. `items` keeps the order of the list, in which handlers receive the events.
-        let mut listed: Vec<&Replaced<K>> = items.iter().collect();
+        let mut listed: Vec<&ListedObject<K>> = items.iter().collect();
         listed.sort_by(|this, that| this.key.cmp(&that.key));
 
         let removed = removed_objects(&old, scope, &listed, &missing);
@@ -144,7 +135,7 @@ impl<K: Object> Commit<'_, K> {
         Replacement { removed, items }
     }
 
-    fn clear_stale(&mut self, scope: &Scope, listed: &[&Replaced<K>], missing: &Missing) {
+    fn clear_stale(&mut self, scope: &Scope, listed: &[&ListedObject<K>], missing: &Missing) {
         if self.state.stale.is_empty() {
             return;
         }
@@ -190,7 +181,7 @@ fn compare<K: Object>(
     key: ObjectKey,
     listed: Arc<K>,
     reached: Option<&ResourceVersion>,
-) -> Replaced<K> {
+) -> ListedObject<K> {
     let outcome = match old.get((&key).into()) {
         None => Outcome::Added { current: listed },
         Some(stored)
@@ -205,7 +196,7 @@ fn compare<K: Object>(
             current: listed,
         },
     };
-    Replaced { key, outcome }
+    ListedObject { key, outcome }
 }
 
 /// Whether an object is newer than its store. It was then kept when the server was rewound, and the same
@@ -230,7 +221,7 @@ fn is_unchanged<K: Object>(old: &K, new: &K) -> bool {
 fn removed_objects<K: Object>(
     old: &Objects<K>,
     scope: &Scope,
-    listed: &[&Replaced<K>],
+    listed: &[&ListedObject<K>],
     missing: &Missing,
 ) -> Vec<(ObjectKey, Arc<K>)> {
     if *missing == Missing::Keep {
@@ -253,7 +244,7 @@ fn removed_objects<K: Object>(
 }
 
 /// Builds the objects after the replacement as a new tree.
-fn rebuilt<K>(old: &Objects<K>, listed: &[&Replaced<K>], removed: &[(ObjectKey, Arc<K>)]) -> Objects<K> {
+fn rebuilt<K>(old: &Objects<K>, listed: &[&ListedObject<K>], removed: &[(ObjectKey, Arc<K>)]) -> Objects<K> {
     let mut dropped = removed.iter().map(|(key, _)| KeyRef::from(key)).peekable();
     let mut replaced = listed.iter().map(|item| KeyRef::from(&item.key)).peekable();
     let mut stays = |key: &KeyRef<'_>| {
@@ -287,7 +278,7 @@ impl<K> fmt::Debug for Replacement<K> {
     }
 }
 
-impl<K> fmt::Debug for Replaced<K> {
+impl<K> fmt::Debug for ListedObject<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?}", self.key, self.outcome)
     }

@@ -20,19 +20,16 @@ use crate::resource_version::ResourceVersion;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use informer_core::{ObjectKey, store};
+/// use informer_core::store::Indexer;
 /// use k8s_openapi::api::core::v1::ConfigMap;
 ///
-/// let (mut writer, indexer) = store::new::<ConfigMap>();
-/// let before = indexer.snapshot();
+/// let mut settings = ConfigMap::default();
+/// settings.metadata.namespace = Some("web".to_owned());
+/// settings.metadata.name = Some("settings".to_owned());
+/// let snapshot = Indexer::from_objects([settings]).snapshot();
 ///
-/// let mut commit = writer.begin();
-/// commit.upsert(ObjectKey::namespaced("web", "settings"), Arc::new(ConfigMap::default()));
-/// commit.publish();
-///
-/// assert_eq!(before.len(), 0);
-/// let after = indexer.snapshot();
-/// for (key, object) in after.iter() {
+/// assert_eq!(snapshot.len(), 1);
+/// for (key, object) in snapshot.iter() {
 ///     assert_eq!((key.namespace(), key.name()), (Some("web"), "settings"));
 ///     let _to_keep: Arc<ConfigMap> = object.clone();
 /// }

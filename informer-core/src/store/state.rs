@@ -163,6 +163,7 @@ impl<K> Publishing<K> {
     }
 
     /// The number of retired states that are still held or not yet reaped.
+    #[cfg(test)]
     pub(super) fn retired(&self) -> usize {
         match &self.shelf {
             RetiredStates::Open { retired, .. } => retired.len(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 ///
 /// Only this type knows the representation, so that packed bytes that are decoded on read can be added
 /// without a change of the API.
-pub struct StoredObject<K>(Arc<K>);
+pub(crate) struct StoredObject<K>(Arc<K>);
 
 impl<K> StoredObject<K> {
     pub(super) fn new(object: Arc<K>) -> Self {
@@ -16,12 +16,12 @@ impl<K> StoredObject<K> {
     }
 
     /// The object, shared.
-    pub fn get(&self) -> Arc<K> {
+    pub(crate) fn get(&self) -> Arc<K> {
         self.0.clone()
     }
 
     /// The object, borrowed: does not touch its reference count.
-    pub fn peek(&self) -> ObjectRef<'_, K> {
+    pub(crate) fn peek(&self) -> ObjectRef<'_, K> {
         ObjectRef(&self.0)
     }
 

@@ -26,7 +26,7 @@ pub enum Progress {
 
 /// The effect of a new version on a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VersionChange {
+pub(crate) enum VersionChange {
     /// The scope has the new version now.
     Moved,
     /// The scope already had that version.

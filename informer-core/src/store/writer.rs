@@ -19,7 +19,7 @@ use super::state::{StoreShared, StoreState};
 /// once 16 unheld snapshots have accumulated, by the next commit. The memory this takes is bounded by the
 /// snapshots that readers hold plus those 16 commits. After the writer is dropped, the last reader of a
 /// snapshot frees it.
-pub struct IndexerWriter<K> {
+pub(crate) struct IndexerWriter<K> {
     shared: Arc<StoreShared<K>>,
 }
 
@@ -29,14 +29,14 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
         clippy::new_without_default,
         reason = "a writer is the only one of its store and is created explicitly"
     )]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             shared: Arc::new(StoreShared::new()),
         }
     }
 
     /// Returns a reader of this store.
-    pub fn indexer(&self) -> Indexer<K> {
+    pub(crate) fn indexer(&self) -> Indexer<K> {
         Indexer {
             shared: self.shared.clone(),
         }
@@ -44,7 +44,7 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
 
     /// Starts a commit based on the published state. Dropping it without [`publish`](Commit::publish)
     /// changes nothing.
-    pub fn begin(&mut self) -> Commit<'_, K> {
+    pub(crate) fn begin(&mut self) -> Commit<'_, K> {
         Commit::new(&self.shared)
     }
 
@@ -61,7 +61,7 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
 
     /// Removes the retired snapshots that no reader holds. Dropping the result frees them, which may take
     /// milliseconds: do it on a blocking thread.
-    pub fn reap(&mut self) -> Retired<K> {
+    pub(crate) fn reap(&mut self) -> Retired<K> {
         let states = self.shared.publishing().reap();
         let current = self.shared.peek().changes;
         let changes = states.iter().map(|state| current.saturating_sub(state.changes));
@@ -77,7 +77,8 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
     }
 
     /// The number of retired snapshots that are still held or not yet reaped.
-    pub fn retired(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn retired(&self) -> usize {
         self.shared.publishing().retired()
     }
 }
@@ -100,27 +101,22 @@ impl<K: Send + Sync + 'static> fmt::Debug for IndexerWriter<K> {
 
 /// Snapshots that no reader can reach. Dropping it frees them.
 #[must_use = "dropping it here frees the snapshots here"]
-pub struct Retired<K> {
+pub(crate) struct Retired<K> {
     states: Vec<Arc<StoreState<K>>>,
     changes: usize,
 }
 
 impl<K> Retired<K> {
     /// The number of snapshots.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.states.len()
     }
 
     /// The number of object changes between these snapshots and the current one, in total. It bounds what
     /// dropping them frees. A snapshot that was held for long may have many, however small the last commit
     /// was.
-    pub fn changes(&self) -> usize {
+    pub(crate) fn changes(&self) -> usize {
         self.changes
-    }
-
-    /// Whether there is nothing to free.
-    pub fn is_empty(&self) -> bool {
-        self.states.is_empty()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use informer_core::Object;
 use informer_core::selector::Selector;
-use informer_core::{Object, ObjectKey};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{check, map};
@@ -108,26 +108,6 @@ fn everything_and_nothing_need_no_labels() {
     check(maps.list(&nothing), &[]);
     check(maps.namespace("web").list(&nothing), &[]);
     check(visited(|visit| maps.for_each(&nothing, visit)), &[]);
-}
-
-#[test]
-fn a_selector_follows_the_cache() {
-    let (mut writer, indexer) = informer_core::store::new();
-    let maps = Lister::new(indexer);
-    maps.indexer().add_label_index("app").unwrap();
-    let mut put = |key: &str, labels: &str| {
-        let mut commit = writer.begin();
-        commit.upsert(key.parse::<ObjectKey>().unwrap(), Arc::new(labelled(key, labels)));
-        commit.publish();
-    };
-    put("web/a", "app=shop");
-    put("web/b", "app=cart");
-    let before = maps.snapshot();
-    put("web/a", "app=cart");
-    check(maps.list(&selector("app=cart")), &["web/a", "web/b"]);
-    check(maps.list(&selector("app=shop")), &[]);
-    let shop = selector("app=shop");
-    assert_eq!(before.select(&shop).count(), 1, "a snapshot has its own index");
 }
 
 /// The index is added after the snapshot was taken, so the snapshot does not have it.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::scope::Scope;
-use crate::store::{self, Missing, Replacement};
+use crate::store::{self, Missing, Outcome, Replacement};
 
 fn replace(
     writer: &mut IndexerWriter<ConfigMap>,
@@ -62,9 +62,10 @@ fn a_list_replaces_everything_and_reports_the_changes() {
     );
     assert_eq!(contents(&indexer), ["ns/b@4", "ns/c@3", "ns/d@5"]);
     assert_eq!(index.keys("x"), indexer.keys());
-    let updated = &second.items[2].outcome;
-    assert_eq!(updated.previous().map(|object| version_of(object)), Some("1"));
-    assert_eq!(version_of(updated.current()), "4");
+    let Outcome::Updated { previous, current } = &second.items[2].outcome else {
+        panic!("ns/b was updated");
+    };
+    assert_eq!((version_of(previous), version_of(current)), ("1", "4"));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::store::{self, Progress, VersionChange};
+use crate::store::versions::VersionChange;
+use crate::store::{self, Progress};
 
 /// Upstream: TestCache.
 #[test]
@@ -16,7 +17,7 @@ fn objects_are_inserted_read_updated_and_removed() {
     assert!(commit.upsert(key("ns/b"), object("ns/b", 1, &[])).is_none());
     let old = commit.upsert(key("ns/a"), object("ns/a", 2, &[])).unwrap();
     assert_eq!(version_of(&old), "1");
-    assert_eq!((commit.len(), commit.contains(&key("ns/a"))), (2, true));
+    assert_eq!((commit.len(), commit.get(&key("ns/a")).is_some()), (2, true));
     commit.publish();
     assert_eq!(contents(&indexer), ["ns/a@2", "ns/b@1"]);
     assert_eq!(version_of(&indexer.get(&key("ns/a")).unwrap()), "2");
@@ -179,7 +180,7 @@ fn debug_output_shows_no_object() {
 #[test]
 fn a_stored_object_is_one_pointer_wide() {
     assert_eq!(
-        size_of::<store::StoredObject<ConfigMap>>(),
+        size_of::<store::stored_object::StoredObject<ConfigMap>>(),
         size_of::<Arc<ConfigMap>>()
     );
 }
