@@ -107,7 +107,7 @@ impl Setup {
                     }
                 }
             }
-            let list = list.finish(ResourceVersion::new(version), rewind).await;
+            let list = list.finish_with(ResourceVersion::new(version), rewind).await;
             self.sender.replace_all(list).await
         };
         sent.now_or_never()

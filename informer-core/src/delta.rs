@@ -23,9 +23,16 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 
 pub use fifo::Fifo;
+// Users receive tickets, and only the processor creates them. The workspace's tests do as well.
+#[cfg(not(feature = "__internals"))]
+pub(crate) use queue::ResyncTicket;
+#[cfg(feature = "__internals")]
+pub use queue::ResyncTicket;
 pub use queue::{Closed, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions};
-pub use replace::{ReplaceAll, ReplaceBuilder, Rewind};
-pub use transform::{Transform, Unusable};
+pub(crate) use replace::Rewind;
+pub use replace::{ReplaceAll, ReplaceBuilder};
+pub use transform::Transform;
+pub(crate) use transform::Unusable;
 
 /// One change of one object. `Debug` prints its key and version, never its contents.
 #[non_exhaustive]
@@ -96,17 +103,6 @@ pub enum InitialSync {
     Completes,
     /// It does not: its scope had a state before.
     Relist,
-}
-
-/// The handlers a resync is for, by their number in the processor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResyncTicket(pub(crate) Vec<u64>);
-
-impl ResyncTicket {
-    /// Creates a ticket for the handlers with these numbers.
-    pub fn new(handlers: Vec<u64>) -> Self {
-        Self(handlers)
-    }
 }
 
 impl<K: Object> fmt::Debug for Delta<K> {

@@ -380,7 +380,7 @@ pub mod delta {
     //! The queue between reflector and store, and a plain [`Fifo`].
     pub use informer_core::delta::{
         Batch, Change, Closed, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Deltas, Departed, Fifo,
-        QueueOptions, ReplaceAll, ReplaceBuilder, Transform,
+        InitialSync, QueueOptions, ReplaceAll, ReplaceBuilder, Transform,
     };
 }
 

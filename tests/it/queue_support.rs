@@ -132,6 +132,6 @@ pub(crate) async fn replace(sender: &DeltaSender<ConfigMap>, at: u64, objects: &
     for object in objects {
         state.upsert(object.clone()).await;
     }
-    let state = state.finish(version(at), informer_core::delta::Rewind::No).await;
+    let state = state.finish(version(at)).await;
     sender.replace_all(state).await.unwrap();
 }

@@ -11,7 +11,7 @@ use std::task::Waker;
 use super::intake::Intake;
 use super::replace::ReplaceAll;
 use super::transform::{Transform, Transformer};
-use super::{Batch, Delta, InitialSync, ResyncTicket};
+use super::{Batch, Delta, InitialSync};
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
@@ -116,6 +116,17 @@ impl DeltaFifo {
 pub struct Closed;
 
 crate::__debug_is_the_message!(Closed);
+
+/// The handlers a resync is for, by their number in the processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResyncTicket(pub(crate) Vec<u64>);
+
+impl ResyncTicket {
+    /// Creates a ticket for the handlers with these numbers.
+    pub fn new(handlers: Vec<u64>) -> Self {
+        Self(handlers)
+    }
+}
 
 /// An entry of the log.
 enum LogEntry<K> {

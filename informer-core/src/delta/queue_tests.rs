@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::task::{Context, Poll};
 
 use super::*;
-use crate::delta::{Change, Deltas, Departed, Rewind};
+use crate::delta::{Change, Deltas, Departed};
 use crate::source::{ObjectChange, Undecodable};
 
 const NAMESPACES: [&str; 2] = ["x", "y"];
@@ -201,8 +201,7 @@ impl Run {
                         keys.push(key);
                     }
                 }
-                let state =
-                    once(state.finish(version(next), Rewind::No)).expect("without a transform nothing waits");
+                let state = once(state.finish(version(next))).expect("without a transform nothing waits");
                 let waits =
                     |sent: &Sent| matches!(sent, Sent::Replace { scope: queued, .. } if *queued == scope);
                 let waits = self.log.iter().any(waits);

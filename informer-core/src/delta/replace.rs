@@ -29,12 +29,12 @@ pub struct ReplaceAll<K> {
     /// be one of these items.
     pub unreadable: usize,
     /// Whether the server's history was rewound, so that older versions are valid.
-    pub rewind: Rewind,
+    pub(crate) rewind: Rewind,
 }
 
 /// Whether a state may be older than what was seen before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rewind {
+pub(crate) enum Rewind {
     /// No: versions only grow.
     #[default]
     No,
@@ -167,7 +167,12 @@ impl<K: Object> ReplaceBuilder<K> {
     }
 
     /// Completes the state at the version the server gave it.
-    pub async fn finish(mut self, version: ResourceVersion, rewind: Rewind) -> ReplaceAll<K> {
+    pub async fn finish(self, version: ResourceVersion) -> ReplaceAll<K> {
+        self.finish_with(version, Rewind::No).await
+    }
+
+    /// Like [`finish`](Self::finish), also after a rewind of the server.
+    pub(crate) async fn finish_with(mut self, version: ResourceVersion, rewind: Rewind) -> ReplaceAll<K> {
         self.apply_pending().await;
         ReplaceAll {
             scope: self.intake.scope().clone(),

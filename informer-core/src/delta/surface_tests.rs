@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::{Batch, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions, Rewind, Transform};
+use super::{Batch, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions, Transform};
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::sync::Offload;
@@ -69,7 +69,7 @@ fn debug_shows_names_but_no_contents() {
     let changes = format!("{:?}", pop(&mut receiver));
     let mut builder = sender.begin_replace();
     now(builder.upsert(object("a")));
-    let state = now(builder.finish(ResourceVersion::new("5"), Rewind::No));
+    let state = now(builder.finish(ResourceVersion::new("5")));
     now(sender.replace_all(state)).unwrap();
     let state = format!("{:?}", pop(&mut receiver));
     for (debug, expected) in [

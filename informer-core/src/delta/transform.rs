@@ -39,17 +39,6 @@ pub struct Unusable {
     pub version: Option<ResourceVersion>,
 }
 
-impl Unusable {
-    /// Creates a value of which only the reason is known.
-    pub fn new(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            uid: None,
-            version: None,
-        }
-    }
-}
-
 impl From<Undecodable> for Unusable {
     fn from(object: Undecodable) -> Self {
         Self {

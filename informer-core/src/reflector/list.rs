@@ -56,7 +56,7 @@ impl<K: Object> Reflector<K> {
         rewind: Rewind,
         read_by: InitialState,
     ) -> Result<(), Closed> {
-        let state = builder.finish(version.clone(), rewind).await;
+        let state = builder.finish_with(version.clone(), rewind).await;
         let coverage = Coverage::of(state.unreadable);
         let unusable = state.unreadable + state.unusable.len();
         self.queue.replace_all(state).await?;

@@ -6,7 +6,7 @@ use tokio::time::{Instant, timeout_at};
 use super::list::check_version;
 use super::state::{ListFailure, Phase};
 use super::{InitialState, Reflector, Step};
-use crate::delta::{ReplaceBuilder, Rewind};
+use crate::delta::ReplaceBuilder;
 use crate::key::ObjectKey;
 use crate::mutant;
 use crate::object::Object;
@@ -40,7 +40,7 @@ impl<K: Object> Reflector<K> {
             Ok(version) => version,
             Err(failure) => {
                 if mutant::is("I4") {
-                    let unfinished = builder.finish(ResourceVersion::new("1"), Rewind::No).await;
+                    let unfinished = builder.finish(ResourceVersion::new("1")).await;
                     self.queue.replace_all(unfinished).await?;
                 }
                 return Ok(self.list_failed(&phase, failure));

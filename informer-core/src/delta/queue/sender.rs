@@ -119,7 +119,8 @@ impl<K: Object> DeltaSender<K> {
         .await
     }
 
-    /// Queues a resync: every object is delivered again to these handlers.
+    /// Queues a resync: every object is delivered again to these handlers. Not part of the API.
+    #[doc(hidden)]
     pub async fn sync_all(&self, ticket: ResyncTicket) -> Result<(), Closed> {
         self.send(LogEntry::SyncAll(ticket)).await
     }
