@@ -13,7 +13,7 @@ use crate::mutant;
 use crate::object::Object;
 use crate::processor::Processor;
 use crate::scope::Scope;
-use crate::status::Board;
+use crate::status::StatusBoard;
 use crate::store::{IndexerWriter, Retired};
 use crate::sync::offload::{self, Job};
 use crate::sync::{Latch, Offload};
@@ -31,7 +31,7 @@ pub(crate) struct Committer<K: Object> {
 /// What the committer reports to.
 pub(crate) struct Wiring<K> {
     pub(crate) processor: Arc<Processor<K>>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) board: Arc<StatusBoard>,
     /// Set when the first state of every scope is in the store.
     pub(crate) synced: Latch,
     /// Counts commits: a waiter looks again after each.

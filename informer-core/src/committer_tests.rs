@@ -69,7 +69,7 @@ impl Setup {
         );
         let wiring = Wiring {
             processor,
-            board: Arc::new(Board::new("configmaps".to_owned(), &[Scope::All], None)),
+            board: Arc::new(StatusBoard::new("configmaps".to_owned(), &[Scope::All], None)),
             synced: Latch::new(),
             commits: watch::Sender::new(0),
             offload: Offload::Inline,
@@ -250,7 +250,7 @@ fn core(offload: Offload, stored: usize) -> Core<ConfigMap> {
     commit.publish();
     let wiring = Wiring {
         processor: Arc::new(Processor::new(None)),
-        board: Arc::new(Board::new("configmaps".to_owned(), &[Scope::All], None)),
+        board: Arc::new(StatusBoard::new("configmaps".to_owned(), &[Scope::All], None)),
         synced: Latch::new(),
         commits: watch::Sender::new(0),
         offload,

@@ -17,7 +17,7 @@ use crate::key::ObjectKey;
 use crate::processor::{Audience, EventStream, Processor, Served};
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::status::{Board, Coverage, Position};
+use crate::status::{Coverage, Position, StatusBoard};
 use crate::store;
 
 /// Returns how many times more CPU time `cost` takes for `large` than for `small`.
@@ -101,7 +101,7 @@ fn a_batch_over_many_scopes_costs_the_same_per_event() {
 fn an_event_is_reported_without_a_walk_over_all_scopes() {
     let ratio = growth(8, 8_192, |count| {
         let scopes = scopes(count);
-        let board = Arc::new(Board::new("configmaps".to_owned(), &scopes, None));
+        let board = Arc::new(StatusBoard::new("configmaps".to_owned(), &scopes, None));
         let reporter = board.reporter(&scopes[count - 1]);
         let position = Position {
             version: None,

@@ -27,7 +27,7 @@ use crate::processor::{EarlyStop, EventStream, Processor, Registration, Served, 
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
 use crate::source::ListWatch;
-use crate::status::Board;
+use crate::status::StatusBoard;
 use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex};
 
@@ -80,7 +80,7 @@ pub struct SharedInformer<K: Object> {
 struct Shared<K: Object> {
     indexer: Indexer<K>,
     processor: Arc<Processor<K>>,
-    board: Arc<Board>,
+    board: Arc<StatusBoard>,
     synced: Latch,
     /// Set when no task is running.
     stopped: Latch,

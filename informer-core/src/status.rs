@@ -33,7 +33,7 @@ pub type WatchErrorHandler = Arc<dyn Fn(&Scope, &SourceError) + Send + Sync>;
 
 /// The status of one informer. Reflectors, committer and auditors report to it; `status()`, waits and logs
 /// read it.
-pub(crate) struct Board {
+pub(crate) struct StatusBoard {
     resource: String,
     scopes: Mutex<Vec<ScopeStatus>>,
     transform_failures: AtomicU64,
@@ -52,7 +52,7 @@ struct Limits {
     handler_panicked: LogLimit,
 }
 
-impl Board {
+impl StatusBoard {
     pub(crate) fn new(resource: String, scopes: &[Scope], on_error: Option<WatchErrorHandler>) -> Self {
         let now = Instant::now();
         let scopes = scopes.iter().map(|scope| ScopeStatus::new(scope.clone(), now));

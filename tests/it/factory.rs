@@ -20,7 +20,7 @@ pub(crate) fn factory_of(server: &ApiServer) -> SharedInformerFactory {
 }
 
 /// The number of lists and watches of a resource that the server received.
-pub(crate) fn asked(server: &ApiServer, plural: &str) -> (usize, usize) {
+pub(crate) fn request_counts(server: &ApiServer, plural: &str) -> (usize, usize) {
     let requests = server.requests().of(plural);
     (requests.lists().len(), requests.watches().len())
 }
@@ -46,7 +46,7 @@ async fn two_parts_of_a_program_share_one_list_and_one_watch() {
     server.create(&pod("b", "node-1")).unwrap();
     settled(&of_another.informer(), &server).await;
 
-    assert_eq!(asked(&server, "pods"), (1, 1));
+    assert_eq!(request_counts(&server, "pods"), (1, 1));
     assert_eq!(first.take(), ["initial a", "add b"]);
     assert_eq!(second.take(), ["initial a", "add b"]);
     let (one, other) = (of_one_part.lister(), of_another.lister());
@@ -70,7 +70,7 @@ async fn two_namespaces_are_two_watches_and_one_store() {
     factory.start();
     factory.wait_for_sync().await.unwrap();
     assert_eq!(keys(&maps.informer()), ["db/a", "web/a"]);
-    assert_eq!(asked(&server, "configmaps"), (0, 2));
+    assert_eq!(request_counts(&server, "configmaps"), (0, 2));
     assert!(lister.config_maps("web").get("a").is_some());
     assert!(lister.config_maps("elsewhere").get("a").is_none());
     factory.shutdown().await;
@@ -126,7 +126,11 @@ async fn start_starts_only_requested_informers_and_may_be_repeated() {
     factory.start();
     factory.wait_for_sync().await.unwrap();
     assert_eq!(informer.start(), Err(StartError::AlreadyStarted));
-    assert_eq!(asked(&server, "pods"), (0, 0), "options alone make no informer");
+    assert_eq!(
+        request_counts(&server, "pods"),
+        (0, 0),
+        "options alone make no informer"
+    );
 
     let pods = factory.core().v1().pods().informer();
     assert!(matches!(pods.status().state, State::NotStarted));
@@ -350,7 +354,7 @@ async fn nothing_comes_to_life_after_a_shutdown() {
     }
     factory.start();
     assert_eq!(late.start(), Err(StartError::Stopped));
-    assert_eq!(asked(&server, "pods"), (0, 0));
+    assert_eq!(request_counts(&server, "pods"), (0, 0));
     assert_eq!(tasks(), before);
 }
 

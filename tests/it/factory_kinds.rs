@@ -9,7 +9,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
 use kube::core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta};
 
-use crate::factory::{asked, factory_of};
+use crate::factory::{factory_of, request_counts};
 use crate::support::{Door, LONG, item, item_in, pod, server_with};
 
 fn gvr(group: &str, version: &str, resource: &str) -> GroupVersionResource {
@@ -32,7 +32,7 @@ async fn for_resource_gives_the_typed_informer_if_there_is_one() {
     factory.wait_for_sync().await.unwrap();
 
     assert_eq!(inbox.recv().await.unwrap(), "default/a");
-    assert_eq!(asked(&server, "configmaps"), (0, 1), "one informer");
+    assert_eq!(request_counts(&server, "configmaps"), (0, 1), "one informer");
     let same = untyped.typed::<ConfigMap>().unwrap();
     assert_eq!(same.indexer().len(), typed.indexer().len());
     let object = untyped.get(&"default/a".parse().unwrap()).unwrap();
@@ -59,7 +59,7 @@ async fn for_resource_reads_dynamic_objects_without_knowing_their_kind() {
     assert_eq!((maps.len(), again.len(), maps.resource()), (3, 3, "configmaps"));
     assert_eq!(maps.list(&Selector::everything()).len(), 3);
     assert_eq!(maps.list(&"app=web".parse().unwrap()).len(), 1);
-    assert_eq!(asked(&server, "configmaps"), (0, 1));
+    assert_eq!(request_counts(&server, "configmaps"), (0, 1));
     server.update(&item("a", "2")).unwrap();
     server.delete(&item("b", "1")).unwrap();
     let typed = maps.typed::<DynamicObject>().unwrap();
@@ -198,7 +198,7 @@ async fn options_of_a_kind_apply_to_every_caller() {
     factory.wait_for_sync().await.unwrap();
     assert_eq!(untyped.keys(), ["web/a".parse().unwrap()]);
     assert!(typed.config_maps("web").get("a").unwrap().data.is_none());
-    assert_eq!(asked(&server, "configmaps"), (0, 1), "one informer");
+    assert_eq!(request_counts(&server, "configmaps"), (0, 1), "one informer");
     factory.shutdown().await;
 }
 
@@ -285,7 +285,7 @@ async fn metadata_informers_stand_beside_full_ones() {
     factory.wait_for_sync().await.unwrap();
     assert_eq!((full.indexer().len(), slim.indexer().len()), (1, 1));
     assert!(lister.namespace("default").get("a").is_some());
-    assert_eq!(asked(&server, "configmaps"), (0, 2));
+    assert_eq!(request_counts(&server, "configmaps"), (0, 2));
     factory.shutdown().await;
 }
 

@@ -163,7 +163,7 @@ async fn an_index_is_complete_at_once_whenever_it_is_added() {
     assert_eq!(
         names(informer.index(&BY_VALUE).unwrap().get("10")),
         ["c=10"],
-        "the same index, asked for again"
+        "the same index, requested again"
     );
     let taken = informer.add_index("value", |_: &ConfigMap| Some(0)).unwrap_err();
     assert!(taken.to_string().contains("value"), "{taken}");

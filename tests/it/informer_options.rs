@@ -173,7 +173,7 @@ async fn what_cannot_work_is_refused_when_it_is_built() {
     ));
     let none = SharedInformer::<ConfigMap>::builder_from_sources(Vec::new());
     assert!(matches!(refused(none), BuildError::NoSource));
-    assert_eq!(server.requests().len(), 0, "nothing was asked of the server");
+    assert_eq!(server.requests().len(), 0, "no request was sent");
 }
 
 /// An item with managed fields, as every object of a real server has them.

@@ -188,14 +188,14 @@ async fn each_namespace_has_one_watch() {
     let informer = informer_over(&server, &["web", "db"]);
     start(&informer).await;
     assert_eq!(server.watchers(), 2);
-    let mut asked: Vec<_> = server
+    let mut requests: Vec<_> = server
         .requests()
         .with_verb(Verb::Watch)
         .iter()
         .map(|request| request.namespace.clone().unwrap())
         .collect();
-    asked.sort();
-    assert_eq!(asked, ["db", "web"]);
+    requests.sort();
+    assert_eq!(requests, ["db", "web"]);
     informer.shutdown().await;
     assert_eq!(server.watchers(), 0);
 }

@@ -177,7 +177,7 @@ async fn each_object_is_transformed_once_and_last_states_too() {
     let mut state = sender.begin_replace();
     state.upsert(object("a", 4)).await;
     state.upsert(object("b", 4)).await;
-    let state = state.finish(version(4), Default::default()).await;
+    let state = state.finish(version(4)).await;
     sender.replace_all(state).await.unwrap();
     drop(sender);
 
@@ -228,7 +228,7 @@ async fn a_transform_that_fails_or_panics_makes_only_its_object_unusable() {
     for name in ["bad", "good"] {
         state.upsert(object(name, 5)).await;
     }
-    let state = state.finish(version(5), Default::default()).await;
+    let state = state.finish(version(5)).await;
     assert_eq!((state.items.len(), state.unusable_keys().len()), (1, 1));
     check_batches(
         &mut receiver,
@@ -442,9 +442,6 @@ async fn a_state_is_collected_out_of_sight() {
     assert_eq!(state.len(), 2);
     state.remove(&ObjectKey::cluster("c")).await;
     state.upsert(object("c", 5)).await;
-    sender
-        .replace_all(state.finish(version(5), Default::default()).await)
-        .await
-        .unwrap();
+    sender.replace_all(state.finish(version(5)).await).await.unwrap();
     check_batches(&mut receiver, &["replace at 5: a@3 c@5, first"]).await;
 }

@@ -95,7 +95,7 @@ async fn an_expired_second_page_leads_to_one_full_list_of_the_same_state() {
         second.fail(expired());
         timed(rig.server.list()).await
     };
-    assert_eq!(wait, Duration::ZERO, "the full list is asked for at once");
+    assert_eq!(wait, Duration::ZERO, "the full list is requested at once");
     assert_eq!(list.to_string(), "list >=5");
     list.page("8", &["a@1", "b@8"]);
     let watch = rig.server.watch().await;
@@ -354,8 +354,8 @@ async fn a_list_that_is_answered_late_is_given_more_time_at_each_attempt() {
             .unwrap();
         informer.start().unwrap();
         informer.synced_within(Duration::from_secs(900)).await.unwrap();
-        let asked = server.requests().of("configmaps").len();
-        assert!(asked < 10, "{asked} requests, {initial:?}");
+        let requests = server.requests().of("configmaps").len();
+        assert!(requests < 10, "{requests} requests, {initial:?}");
         informer.shutdown().await;
     }
 }

@@ -108,23 +108,23 @@ async fn too_many_requests_cost_a_step_each_and_never_a_relist() {
 
 #[tokio::test(start_paused = true)]
 async fn the_wait_is_at_least_what_the_server_requested() {
-    let asked = Duration::from_secs(17);
+    let wanted = Duration::from_secs(17);
     let mut rig = Rig::listing();
-    rig.server.list().await.fail(too_many(Some(asked)));
+    rig.server.list().await.fail(too_many(Some(wanted)));
     let (wait, list) = timed(rig.server.list()).await;
-    assert!(wait >= asked, "{wait:?} after a list");
+    assert!(wait >= wanted, "{wait:?} after a list");
     list.page("5", &["a@1"]);
-    rig.server.watch().await.fail(too_many(Some(asked)));
+    rig.server.watch().await.fail(too_many(Some(wanted)));
     let (wait, watch) = timed(rig.server.watch()).await;
-    assert!(wait >= asked, "{wait:?} after a refused watch");
-    watch.open().fail(too_many(Some(asked)));
+    assert!(wait >= wanted, "{wait:?} after a refused watch");
+    watch.open().fail(too_many(Some(wanted)));
     match rig.state().await {
-        State::BackingOff { retry_in, .. } => assert!(retry_in >= asked, "{retry_in:?} in the status"),
+        State::BackingOff { retry_in, .. } => assert!(retry_in >= wanted, "{retry_in:?} in the status"),
         other => panic!("{other}"),
     }
     let (wait, _) = timed(rig.server.watch()).await;
     assert!(
-        wait + Duration::from_millis(2) >= asked,
+        wait + Duration::from_millis(2) >= wanted,
         "{wait:?} after a watch that broke"
     );
 }

@@ -241,12 +241,12 @@ async fn a_passing_error_leads_to_one_list_and_no_verdict() {
 #[tokio::test(start_paused = true)]
 async fn too_many_requests_and_refused_connections_are_retried_as_they_were() {
     let mut rig = Rig::watch_listing();
-    let asked = Duration::from_secs(9);
+    let wanted = Duration::from_secs(9);
     let call = rig.server.watch().await;
     let first = call.request.from.clone();
-    call.fail(too_many(Some(asked)));
+    call.fail(too_many(Some(wanted)));
     let (wait, call) = timed(rig.server.watch()).await;
-    assert!(wait >= asked, "{wait:?}");
+    assert!(wait >= wanted, "{wait:?}");
     assert_eq!(call.request.from, first);
     call.open().fail(too_many(None));
     let call = rig.server.watch().await;

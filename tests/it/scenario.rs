@@ -119,7 +119,7 @@ fn what_a_script_leaves_out_or_gets_wrong_is_an_error() {
         ),
         (
             "watch add a@1\n",
-            "line 1: the informer asks for `list any limit 500`, not for a watch\n    watch add a@1",
+            "line 1: the informer requested `list any limit 500`, not a watch\n    watch add a@1",
         ),
         ("lits rv=5\n", "line 1: there is no step `lits`\n    lits rv=5"),
         (

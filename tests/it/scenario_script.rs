@@ -84,7 +84,7 @@ pub(crate) enum Question<'a> {
     State,
     Synced,
     /// Requests to the server since the last check.
-    Asked,
+    Requests,
     /// Keys whose newest state could not be used.
     Stale,
     /// The values of a label index with the objects under each.
@@ -155,7 +155,7 @@ fn parse_step<'a>(name: &str, operand: &'a str, rest: &'a str) -> Result<Step<'a
         "version" => Step::Look(Question::Version),
         "state" => Step::Look(Question::State),
         "synced" => Step::Look(Question::Synced),
-        "asked" => Step::Look(Question::Asked),
+        "requests" => Step::Look(Question::Requests),
         "stale" => Step::Look(Question::Stale),
         "index" => Step::Look(Question::Indexed(operand)),
         "reached" => Step::Look(Question::Reached(need("a version")?)),

@@ -30,7 +30,7 @@ struct Scoped {
     /// Requests that were seen and not answered yet.
     pending: VecDeque<Call>,
     watch: Option<Body<WatchEvent<Pod>>>,
-    /// The number of requests that `asked` has shown.
+    /// The number of requests that `requests` has shown.
     shown: usize,
 }
 
@@ -117,7 +117,7 @@ impl Setup {
             Action::WatchFails(failure) => match (self.server(scope)?.next().await?, failure) {
                 (Call::Watch(call), Failure::Error(error)) => call.fail(error),
                 (Call::Watch(call), Failure::Panic) => call.panic(),
-                (other, _) => return Err(format!("the informer asks for `{other}`, not for a watch")),
+                (other, _) => return Err(format!("the informer requested `{other}`, not a watch")),
             },
             Action::WatchEnds(error) => {
                 let server = self.server(scope)?;
@@ -187,7 +187,7 @@ impl Setup {
             Question::Version => self.version(scope),
             Question::State => self.state(scope).to_owned(),
             Question::Synced => yes_or_no(self.informer.has_synced()),
-            Question::Asked => self.server(scope)?.asked(),
+            Question::Requests => self.server(scope)?.new_requests(),
             Question::Stale => {
                 let stale = self.informer.status().stale;
                 or_nothing(&stale.iter().map(|(key, _)| short(key)).collect::<Vec<_>>(), " ")
@@ -304,13 +304,15 @@ impl Scoped {
         if self.watch.is_none() {
             match self.next().await? {
                 Call::Watch(call) => self.watch = Some(call.open()),
-                other => return Err(format!("the informer asks for `{other}`, not for a watch")),
+                other => return Err(format!("the informer requested `{other}`, not a watch")),
             }
         }
-        self.watch.as_ref().ok_or_else(|| "the watch is gone".to_owned())
+        self.watch
+            .as_ref()
+            .ok_or_else(|| "the watch has ended".to_owned())
     }
 
-    fn asked(&mut self) -> String {
+    fn new_requests(&mut self) -> String {
         while let Some(call) = self.server.waiting() {
             self.pending.push_back(call);
         }

@@ -48,7 +48,7 @@ pub(super) async fn all_pages(
             .ok_or_else(|| broken("a list has no resourceVersion"))?;
         if answered != *version {
             return Err(AuditSkipped::OtherVersion {
-                asked: version.clone(),
+                requested: version.clone(),
                 answered,
             });
         }

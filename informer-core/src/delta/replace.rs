@@ -33,10 +33,9 @@ pub struct ReplaceAll<K> {
 }
 
 /// Whether a state may be older than what was seen before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rewind {
     /// No: versions only grow.
-    #[default]
     No,
     /// Yes: the server itself went back (an etcd restore), and the reflector has reported it.
     Yes,

@@ -18,14 +18,14 @@ use crate::reflector::{Reflector, RelistRequest};
 use crate::scope::Scope;
 use crate::selector::Selector;
 use crate::source::{KubeSource, KubeSourceError, KubeSourceOptions, ListOptionsError, ListWatch};
-use crate::status::{Board, Reporter};
+use crate::status::{Reporter, StatusBoard};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex};
 
 /// Configures one informer. Created by [`SharedInformer::builder`].
 #[must_use = "nothing happens before `build`"]
 pub struct SharedInformerBuilder<K: Object> {
-    origin: Origin<K>,
+    sources: Sources<K>,
     options: InformerOptions,
     transform: Option<Transform<K>>,
     indexes: Vec<AddIndex<K>>,
@@ -34,12 +34,12 @@ pub struct SharedInformerBuilder<K: Object> {
 /// Adds one index to an empty store.
 type AddIndex<K> = Box<dyn FnOnce(&Indexer<K>) -> Result<(), IndexError> + Send>;
 
-/// The source of the objects.
-enum Origin<K> {
+/// The sources of the objects.
+enum Sources<K> {
     /// A client. The function captures the kind, which may be known only at run time.
-    Client(Box<dyn Fn(Scope, KubeSourceOptions) -> Made<K> + Send + Sync>),
+    FromClient(Box<dyn Fn(Scope, KubeSourceOptions) -> Made<K> + Send + Sync>),
     /// Custom sources.
-    Sources(Vec<Arc<dyn ListWatch<K>>>),
+    Custom(Vec<Arc<dyn ListWatch<K>>>),
 }
 
 type Made<K> = Result<Arc<dyn ListWatch<K>>, KubeSourceError>;
@@ -49,7 +49,7 @@ impl<K: Object> SharedInformerBuilder<K> {
     where
         K: DeserializeOwned,
     {
-        Self::new(Origin::Client(Box::new(move |scope, options| {
+        Self::new(Sources::FromClient(Box::new(move |scope, options| {
             Ok(Arc::new(KubeSource::<K>::of_type(
                 client.clone(),
                 &dynamic_type,
@@ -60,12 +60,12 @@ impl<K: Object> SharedInformerBuilder<K> {
     }
 
     pub(super) fn over_sources(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
-        Self::new(Origin::Sources(sources))
+        Self::new(Sources::Custom(sources))
     }
 
-    fn new(origin: Origin<K>) -> Self {
+    fn new(sources: Sources<K>) -> Self {
         Self {
-            origin,
+            sources,
             options: InformerOptions::default(),
             transform: None,
             indexes: Vec::new(),
@@ -104,8 +104,8 @@ impl<K: Object> SharedInformerBuilder<K> {
 
     /// Returns the label selector of every request. The selector of a custom source is unknown.
     fn selector(&self) -> Result<Selector, BuildError> {
-        match (&self.origin, &self.options.source.list_options.labels) {
-            (Origin::Client(_), Some(labels)) => {
+        match (&self.sources, &self.options.source.list_options.labels) {
+            (Sources::FromClient(_), Some(labels)) => {
                 let parsed = labels.parse().map_err(ListOptionsError::from);
                 Ok(parsed.map_err(KubeSourceError::from)?)
             }
@@ -120,7 +120,7 @@ impl<K: Object> SharedInformerBuilder<K> {
     pub fn build(self) -> Result<SharedInformer<K>, BuildError> {
         self.options.validate()?;
         let selector = self.selector()?;
-        let sources = sources(&self.origin, &self.options)?;
+        let sources = sources(&self.sources, &self.options)?;
         let options = self.options;
         let first = sources.first().ok_or(BuildError::NoSource)?;
         let resource = first.resource().to_owned();
@@ -136,7 +136,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         for add in self.indexes {
             add(&indexer)?;
         }
-        let board = Arc::new(Board::new(resource, &scopes, options.on_watch_error));
+        let board = Arc::new(StatusBoard::new(resource, &scopes, options.on_watch_error));
         let processor = Arc::new(Processor::new(options.resync));
         let synced = Latch::new();
         let commits = watch::Sender::new(0);
@@ -195,12 +195,12 @@ impl<K: Object> SharedInformerBuilder<K> {
 }
 
 fn sources<K: Object>(
-    origin: &Origin<K>,
+    sources: &Sources<K>,
     options: &InformerOptions,
 ) -> Result<Vec<Arc<dyn ListWatch<K>>>, BuildError> {
-    let make = match origin {
-        Origin::Sources(sources) => return Ok(sources.clone()),
-        Origin::Client(make) => make,
+    let make = match sources {
+        Sources::Custom(sources) => return Ok(sources.clone()),
+        Sources::FromClient(make) => make,
     };
     let scopes = options.namespaces.scopes()?;
     let mut sources = Vec::with_capacity(scopes.len());

@@ -20,7 +20,7 @@ use crate::delta::{DeltaSender, ResyncTicket};
 use crate::object::Object;
 use crate::processor::Processor;
 use crate::reflector::Reflector;
-use crate::status::Board;
+use crate::status::StatusBoard;
 use crate::sync::Latch;
 
 /// The run state of an informer. An informer runs once: states never go back.
@@ -169,7 +169,7 @@ impl<K: Object> Shared<K> {
 /// Runs the tasks of an informer and ends them in order.
 struct Supervisor<K: Object> {
     processor: Arc<Processor<K>>,
-    board: Arc<Board>,
+    board: Arc<StatusBoard>,
     synced: Latch,
     stopped: Latch,
     token: CancellationToken,

@@ -118,7 +118,7 @@ pub enum AuditSkipped {
     /// versions.
     OtherVersion {
         /// The requested version.
-        asked: ResourceVersion,
+        requested: ResourceVersion,
         /// The returned version.
         answered: ResourceVersion,
     },
@@ -168,8 +168,8 @@ impl fmt::Display for AuditSkipped {
             Self::Busy(error) => write!(f, "the server is busy: {error}"),
             Self::Refused(error) => write!(f, "the list was refused: {error}"),
             Self::Timeout { after } => write!(f, "it exceeded its limit of {after:?}"),
-            Self::OtherVersion { asked, answered } => {
-                write!(f, "version {asked} was requested and {answered} returned")
+            Self::OtherVersion { requested, answered } => {
+                write!(f, "version {requested} was requested and {answered} returned")
             }
             Self::Failed(error) => write!(f, "the list failed: {error}"),
         }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::scope_status::{Contact, LastError, Position};
 use super::state::Wait;
-use super::{Board, Limits, ScopeStatus, State, WatchListVerdict};
+use super::{Limits, ScopeStatus, State, StatusBoard, WatchListVerdict};
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
@@ -16,14 +16,14 @@ use crate::source::{SourceError, Undecodable};
 /// The handle through which one scope is reported.
 #[derive(Clone)]
 pub(crate) struct Reporter {
-    pub(super) board: Arc<Board>,
+    pub(super) board: Arc<StatusBoard>,
     pub(super) scope: Scope,
     /// The position of the scope on the board. It never changes, and a search per event would be slow.
     place: usize,
 }
 
 impl Reporter {
-    pub(super) fn new(board: Arc<Board>, scope: Scope, place: usize) -> Self {
+    pub(super) fn new(board: Arc<StatusBoard>, scope: Scope, place: usize) -> Self {
         Self { board, scope, place }
     }
 

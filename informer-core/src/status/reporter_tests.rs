@@ -9,13 +9,13 @@ use tracing::{Event, Id, Metadata, Subscriber, span};
 use super::*;
 use crate::status::Coverage;
 
-fn board() -> (Arc<Board>, Reporter) {
-    let board = Arc::new(Board::new("pods".to_owned(), &[Scope::All], None));
+fn board() -> (Arc<StatusBoard>, Reporter) {
+    let board = Arc::new(StatusBoard::new("pods".to_owned(), &[Scope::All], None));
     let reporter = board.reporter(&Scope::All);
     (board, reporter)
 }
 
-fn scope(board: &Board) -> ScopeStatus {
+fn scope(board: &StatusBoard) -> ScopeStatus {
     board.scopes().remove(0)
 }
 

@@ -25,10 +25,6 @@ pub(crate) struct IndexerWriter<K> {
 
 impl<K: Send + Sync + 'static> IndexerWriter<K> {
     /// Creates an empty store and returns its writer.
-    #[expect(
-        clippy::new_without_default,
-        reason = "a writer is the only one of its store and is created explicitly"
-    )]
     pub(crate) fn new() -> Self {
         Self {
             shared: Arc::new(StoreShared::new()),

@@ -162,14 +162,14 @@ async fn a_first_list_with_a_limit_still_takes_what_the_server_has_cached() {
     let informer = informer_by(InitialState::List, &server);
     start(&informer).await;
     let lists = server.requests().lists();
-    let asked: Vec<_> = lists
+    let requests: Vec<_> = lists
         .into_iter()
         .map(|list| {
             let parameter = |name| list.parameter(name).unwrap_or_default().to_owned();
             (parameter("limit"), parameter("resourceVersion"))
         })
         .collect();
-    assert_eq!(asked, [("500".to_owned(), "0".to_owned())]);
+    assert_eq!(requests, [("500".to_owned(), "0".to_owned())]);
     informer.shutdown().await;
 }
 
@@ -210,7 +210,7 @@ async fn start_over(informer: &SharedInformer<ConfigMap>, server: &ApiServer, do
     server.update(&item("a", "2")).unwrap();
     settled(informer, server).await;
     assert_eq!(state(informer), "live");
-    let asked = server.requests();
-    let states = asked.filtered(|request| request.is_watch_list() || request.is_list());
+    let requests = server.requests();
+    let states = requests.filtered(|request| request.is_watch_list() || request.is_list());
     assert_eq!(states.len(), 1, "the state was read anew");
 }

@@ -51,8 +51,8 @@ async fn a_watch_that_times_out_is_resumed_without_reading_everything_again() {
         let silent = server.faults().add(Fault::HalfOpen { after: 0 });
         server.close_watches();
         let whole = || {
-            let asked = server.requests();
-            asked.lists().len() + asked.filtered(|request| request.is_watch_list()).len()
+            let requests = server.requests();
+            requests.lists().len() + requests.filtered(|request| request.is_watch_list()).len()
         };
         tokio::time::sleep(25 * MINUTE).await;
         let watches = server.requests().watches().len();
@@ -179,8 +179,8 @@ async fn a_removed_kind_is_retried_slowly_and_found_again() {
     tokio::time::sleep(MINUTE).await;
     let before = server.requests().of("widgets").len();
     tokio::time::sleep(HOUR).await;
-    let asked = server.requests().of("widgets").len() - before;
-    assert!((60..=360).contains(&asked), "{asked} requests in an hour");
+    let requests = server.requests().of("widgets").len() - before;
+    assert!((60..=360).contains(&requests), "{requests} requests in an hour");
     assert!(
         matches!(informer.status().state, State::NotFound { .. }),
         "{}",
@@ -348,8 +348,8 @@ async fn an_expiry_leads_to_a_list_however_it_is_reported() {
             settled(&informer, &server).await;
             assert_eq!(items(&informer), ["a=2"], "{form:?}, {initial:?}");
             tokio::time::sleep(HOUR).await;
-            let asked = server.requests();
-            let expired = asked.filtered(|request| request.is_watch()).len();
+            let requests = server.requests();
+            let expired = requests.filtered(|request| request.is_watch()).len();
             assert!(expired < 30, "{expired} watches in an hour");
             informer.shutdown().await;
         }
