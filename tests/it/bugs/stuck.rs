@@ -54,9 +54,10 @@ async fn a_watch_that_times_out_is_resumed_without_reading_everything_again() {
             let requests = server.requests();
             requests.lists().len() + requests.filtered(|request| request.is_watch_list()).len()
         };
-        tokio::time::sleep(25 * MINUTE).await;
+        // The watch that was closed counts as the first. Four silent ones last 22 minutes or longer.
+        tokio::time::sleep(20 * MINUTE).await;
         let watches = server.requests().watches().len();
-        assert!((3..=5).contains(&watches), "{watches} watches");
+        assert!((2..=4).contains(&watches), "{watches} watches");
         assert_eq!(whole(), 0, "{initial:?}");
         tokio::time::sleep(2 * HOUR).await;
         assert!((1..=8).contains(&whole()), "{} reads of the whole state", whole());
