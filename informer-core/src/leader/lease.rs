@@ -17,18 +17,18 @@ pub(super) const PLURAL: &str = "leases";
 
 /// A Lease as the server sent it.
 #[derive(Clone, Debug)]
-pub(super) struct Lease(DynamicObject);
+pub(super) struct Lease(Box<DynamicObject>);
 
 impl From<DynamicObject> for Lease {
     fn from(object: DynamicObject) -> Self {
-        Self(object)
+        Self(Box::new(object))
     }
 }
 
 impl Lease {
     /// A new Lease without a holder.
     pub(super) fn new(namespace: &str, name: &str) -> Self {
-        Self(DynamicObject {
+        Self::from(DynamicObject {
             types: Some(TypeMeta {
                 api_version: format!("{GROUP}/{VERSION}"),
                 kind: KIND.to_owned(),

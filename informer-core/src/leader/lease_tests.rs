@@ -12,7 +12,7 @@ fn lease(spec: Value) -> Lease {
         "metadata": { "name": "lock", "namespace": "default", "resourceVersion": "7" },
         "spec": spec,
     });
-    Lease(serde_json::from_value(object).expect("a Lease"))
+    Lease::from(serde_json::from_value::<DynamicObject>(object).expect("a Lease"))
 }
 
 /// Upstream: TestLeaseSpecToLeaderElectionRecordRoundTrip, TestLeaseConversion.
