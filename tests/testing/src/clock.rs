@@ -18,6 +18,11 @@ pub enum Clock {
     Fixed(Timestamp),
     /// Starts at this instant when the server starts and follows tokio's clock, so that a test with a paused
     /// clock is reproducible byte for byte.
+    ///
+    /// Leases need no more than this: the server never compares the times in a Lease, and candidates measure
+    /// its expiry by their own clock, which is tokio's. So an election runs in virtual time: the next leader
+    /// takes over after 15 seconds of tokio's clock, and `creationTimestamp`s agree with it.
+    /// [`ApiServer::now`](crate::ApiServer::now) returns this time, for wall clocks of the code under test.
     Tokio(Timestamp),
 }
 

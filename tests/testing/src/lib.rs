@@ -75,11 +75,16 @@
 //! - **Reproducible**: UIDs, generated names and random faults come from seeds, timestamps from a
 //!   configurable [`Clock`].
 //!
+//! # Controllers
+//!
+//! [`ApiServer::until`] waits for what a controller should do, [`Builder::garbage_collection`] deletes what it
+//! owned, and [`Builder::crd_file`] serves its custom resources. Under the paused clock leases run as well, see
+//! [`Clock::Tokio`]: a test of a leader that is lost takes milliseconds.
+//!
 //! # What it does not do
 //!
-//! - No controllers: nothing schedules pods, collects garbage by owner references, fills endpoints or creates
-//!   service accounts. Deletion does not wait for grace periods, and no propagation policy deletes
-//!   dependents.
+//! - No controllers: nothing schedules pods, fills endpoints or creates service accounts. Deletion does not
+//!   wait for grace periods. Dependents are deleted only with [`Builder::garbage_collection`].
 //! - No admission, no quotas, no authentication; no authorisation except [`Fault::Forbidden`].
 //! - No validation or defaulting of the content of objects, except name, namespace and type, the phase of new
 //!   pods, one replica for workloads, and the fields that namespaces and definitions need. Custom resources
@@ -108,6 +113,7 @@
 mod api;
 mod builder;
 mod clock;
+mod crd_yaml;
 #[cfg(feature = "demo")]
 pub mod demo;
 mod discovery;
@@ -135,11 +141,13 @@ mod shared;
 mod state;
 mod storage;
 mod table;
+mod until;
 mod version;
 mod watch;
 
 pub use builder::Builder;
 pub use clock::Clock;
+pub use crd_yaml::CrdYamlError;
 pub use error::ApiError;
 pub use faults::{Cut, Fault, FaultId, Faults, Garble, Profile, Rule};
 pub use list::WatchCache;
@@ -147,5 +155,6 @@ pub use log::{LOG_CAPACITY, Outcome, Request, Requests};
 pub use request::{Verb, WatchList};
 pub use server::ApiServer;
 pub use service::ApiService;
+pub use until::UntilError;
 pub use version::VersionFormat;
 pub use watch::{EventType, ExpiredWatch};

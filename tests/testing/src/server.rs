@@ -23,7 +23,7 @@ use crate::state::{DeleteRequest, Mode, Part, Source, State, Write};
 /// A running API server. Dropping it closes every watch and refuses further requests; no task remains.
 #[derive(Debug)]
 pub struct ApiServer {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     listener: Option<Listener>,
 }
 
@@ -130,6 +130,11 @@ impl ApiServer {
         let rewound = self.shared.state().storage.rewind(revision);
         self.shared.close_watches();
         rewound.map_err(|_| ApiError::expired("the history does not reach back to this revision"))
+    }
+
+    /// Returns the time of the server's [`Clock`](crate::Clock), as it is in new objects.
+    pub fn now(&self) -> jiff::Timestamp {
+        self.shared.clock.now()
     }
 
     /// Returns the number of open watches.

@@ -77,6 +77,9 @@ impl Shared {
             let mut state = self.state();
             let before = state.storage.revision();
             let result = change(&mut state);
+            if state.storage.revision() != before {
+                state.collect_garbage(before);
+            }
             (result, state.storage.revision() != before)
         };
         if changed {

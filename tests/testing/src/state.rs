@@ -4,6 +4,7 @@
 mod create;
 mod defaults;
 mod delete;
+mod garbage;
 mod names;
 mod update;
 mod validate;
@@ -21,6 +22,7 @@ use crate::storage::Storage;
 use crate::version::VersionFormat;
 
 pub(crate) use delete::{DeleteRequest, Deleted};
+pub(crate) use garbage::GarbageCollection;
 pub(crate) use update::Part;
 pub(crate) use validate::manager as check_manager;
 
@@ -32,6 +34,7 @@ pub(crate) struct State {
     pub(crate) rng: Rng,
     pub(crate) clock: RunningClock,
     pub(crate) versions: VersionFormat,
+    pub(crate) garbage: GarbageCollection,
 }
 
 /// Whether a write takes effect.
@@ -73,6 +76,7 @@ impl State {
             rng: Rng::new(seed),
             clock,
             versions,
+            garbage: GarbageCollection::Off,
         };
         for name in NAMESPACES {
             state.ensure_namespace(name);

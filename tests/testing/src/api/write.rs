@@ -132,15 +132,16 @@ impl ResourceCall<'_> {
     }
 
     fn delete_options(&self) -> Result<Value, ApiError> {
-        let options = match self.body_bytes().is_empty() {
+        let mut options = match self.body_bytes().is_empty() {
             true => Value::Null,
             false => serde_json::from_slice(self.body_bytes())
                 .map_err(|error| ApiError::bad_request(format!("could not read DeleteOptions: {error}")))?,
         };
         let policy = options["propagationPolicy"]
             .as_str()
-            .or_else(|| self.call.target.parameter("propagationPolicy"));
-        let problem = match policy {
+            .or_else(|| self.call.target.parameter("propagationPolicy"))
+            .map(str::to_owned);
+        let problem = match policy.as_deref() {
             None | Some("") => None,
             Some(policy) if !options["orphanDependents"].is_null() => {
                 let why = "orphanDependents and deletionPropagation cannot be both set";
@@ -155,7 +156,12 @@ impl ResourceCall<'_> {
         };
         match problem {
             Some(problem) => Err(ApiError::invalid("DeleteOptions", "meta.k8s.io", "", &[problem])),
-            None => Ok(options),
+            None => {
+                if let Some(policy) = policy {
+                    options["propagationPolicy"] = policy.into();
+                }
+                Ok(options)
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::garbage::{GarbageCollection, Propagation};
 use super::{Mode, Source, State, Write};
 use crate::error::ApiError;
 use crate::object::{self, Stored, finalizers, metadata_mut, metadata_str, set_metadata};
@@ -18,11 +19,12 @@ pub(crate) struct Preconditions {
 
 /// The options of a deletion.
 ///
-/// Grace periods are accepted and ignored, because there is no kubelet. Propagation policies are accepted and
-/// ignored, because there is no garbage collector: dependents stay.
+/// Grace periods are accepted and ignored, because there is no kubelet. Without garbage collection, propagation
+/// policies are accepted and ignored: dependents stay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteRequest {
     pub(crate) preconditions: Preconditions,
+    pub(crate) propagation: Option<Propagation>,
 }
 
 impl DeleteRequest {
@@ -33,7 +35,10 @@ impl DeleteRequest {
             uid: text("uid"),
             resource_version: text("resourceVersion"),
         };
-        Self { preconditions }
+        Self {
+            preconditions,
+            propagation: Propagation::read(options),
+        }
     }
 }
 
@@ -55,7 +60,7 @@ impl State {
     ) -> Result<Deleted, ApiError> {
         let resource = write.resource;
         let current = self.read(resource, write.namespace, name)?;
-        let object = current.object();
+        let mut object = current.object();
         check(
             resource,
             name,
@@ -63,6 +68,10 @@ impl State {
             &current,
             metadata_str(&object, "resourceVersion"),
         )?;
+        let is_remarked = match request.propagation {
+            Some(policy) if self.garbage == GarbageCollection::On => policy.mark(&mut object),
+            _ => false,
+        };
         let held = match &*resource.id {
             "namespaces" => true,
             _ => !finalizers(&object).is_empty(),
@@ -77,6 +86,8 @@ impl State {
         }
         let marked = if metadata_str(&object, "deletionTimestamp").is_empty() {
             self.mark(write, object)
+        } else if is_remarked {
+            self.put(write, object)
         } else {
             current
         };

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+mod crd_yaml;
 mod faults;
+mod garbage;
 mod kinds;
 mod kubectl;
 mod listing;
@@ -11,4 +13,5 @@ mod over_http;
 mod patching;
 mod simulation;
 mod support;
+mod until;
 mod watching;
