@@ -54,7 +54,7 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 }
 
-struct Line(String);
+pub(crate) struct Line(pub(crate) String);
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {

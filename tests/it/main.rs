@@ -11,6 +11,7 @@ extern crate informer_it as tokio;
 mod audit;
 mod bugs;
 mod contract;
+mod controller_logs;
 mod controllers;
 mod factory;
 mod factory_dynamic;
