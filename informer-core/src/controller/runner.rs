@@ -1,5 +1,6 @@
 //! The run of a controller: starts its workers, and stops them in order.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +37,8 @@ pub struct Run {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// The keys that were due, or due later, and were not started.
+    /// The keys that were due, or due later, and were not started: each once. Those whose last reconcile ended
+    /// after the stop with an error or a requeue are among them.
     pub left: Vec<ObjectKey>,
     /// The keys whose reconcile was cancelled.
     pub cancelled: Vec<ObjectKey>,
@@ -130,6 +132,8 @@ where
     left.extend(shared.queue.abort());
     let mut stopped = shared.book.lock().stopped();
     stopped.left.append(&mut left);
+    let mut known = HashSet::new();
+    stopped.left.retain(|key| known.insert(key.clone()));
     if stopped != Stopped::default() {
         let (left, cancelled, running) = (stopped.left.len(), stopped.cancelled.len(), stopped.running.len());
         tracing::info!(

@@ -95,7 +95,7 @@ pub(super) struct Book {
     waiting: HashMap<ObjectKey, (Instant, usize)>,
     failing: HashMap<ObjectKey, Failing>,
     totals: Totals,
-    /// Keys that a worker took and did not start.
+    /// Keys that a worker took and did not start, or that became due again after the stop.
     not_started: Vec<ObjectKey>,
     cancelled: Vec<ObjectKey>,
     failure_log: LogLimit,

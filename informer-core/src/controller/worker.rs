@@ -88,7 +88,7 @@ where
             .instrument(span.clone())
             .await;
         span.record("outcome", outcome.name());
-        span.in_scope(|| settle(&shared, item.key(), attempt, outcome));
+        span.in_scope(|| settle(&shared, item.key(), attempt, outcome, &permit.stop));
         release(&shared, item, writes, &permit).await;
     }
 }
@@ -130,7 +130,18 @@ where
 }
 
 /// Decides when the key is due again, and records the outcome.
-fn settle<K: Object>(shared: &ControllerShared<K>, key: &ObjectKey, attempt: u32, outcome: Outcome) {
+fn settle<K: Object>(
+    shared: &ControllerShared<K>,
+    key: &ObjectKey,
+    attempt: u32,
+    outcome: Outcome,
+    stop: &CancellationToken,
+) {
+    let is_due_again = match &outcome {
+        Outcome::Done(action) => action.after().is_some(),
+        Outcome::Failed(_) => true,
+        Outcome::Cancelled => false,
+    };
     match outcome {
         Outcome::Done(action) => {
             shared.queue.forget(key);
@@ -150,6 +161,10 @@ fn settle<K: Object>(shared: &ControllerShared<K>, key: &ObjectKey, attempt: u32
             report(shared, key, failures, retry_in, &error);
         }
         Outcome::Cancelled => shared.book.lock().cancelled(key),
+    }
+    // After the stop the queue refuses keys. Checked after the addition, so that one of the two has the key.
+    if is_due_again && stop.is_cancelled() {
+        shared.book.lock().not_started(key.clone());
     }
 }
 

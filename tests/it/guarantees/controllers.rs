@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use informer_core::ObjectKey;
 use informer_core::controller::{Action, Controller, Request};
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -52,6 +53,48 @@ async fn c04_no_reconcile_starts_after_the_stop() {
         "the running ones finished, and no other started"
     );
     assert_eq!((stopped.left.len(), stopped.cancelled.len()), (2, 0));
+}
+
+/// The worker wakes before the run notices the stop.
+#[tokio::test(start_paused = true)]
+async fn c04_a_key_added_just_before_the_stop_is_left() {
+    let server = server_with(&["a"]);
+    let informer = informer_of(&server);
+    start(&informer).await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = calls.clone();
+    let count = move |_: Arc<Request<ConfigMap>>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        async { Ok(Action::await_change()) }
+    };
+    let work = Work::start(Controller::new("items", &informer), count).await;
+    assert_eq!(work.calls().await, ["a=1"]);
+    work.controller.reconcile(ObjectKey::namespaced("default", "a"));
+    let stopped = work.stop().await;
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "no other started");
+    assert_eq!(stopped.left, [ObjectKey::namespaced("default", "a")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c04_a_key_that_fails_after_the_stop_is_left() {
+    let server = server_with(&["a", "b", "c"]);
+    let informer = informer_of(&server);
+    start(&informer).await;
+    let ends_late = move |request: Arc<Request<ConfigMap>>| async move {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        match request.key().name() {
+            "c" => Ok(Action::requeue(Duration::from_secs(60))),
+            _ => Err(std::io::Error::other("the disk is full")),
+        }
+    };
+    let work = Work::start(Controller::new("items", &informer).workers(3), ends_late).await;
+    assert_eq!(work.calls().await.len(), 3);
+    // Added again while it runs: it is reported once all the same.
+    work.controller.reconcile(ObjectKey::namespaced("default", "a"));
+    let mut stopped = work.stop().await;
+    stopped.left.sort();
+    let keys = ["a", "b", "c"].map(|name| ObjectKey::namespaced("default", name));
+    assert_eq!(stopped.left, keys);
 }
 
 #[tokio::test(start_paused = true)]
