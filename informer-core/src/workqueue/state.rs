@@ -118,6 +118,9 @@ impl<T: QueueKey> State<T> {
                     }
                 }
                 entry @ Entry::Processing => {
+                    if mutant::is("C2") {
+                        return;
+                    }
                     self.adds += 1;
                     if mutant::is("C1") {
                         *entry = Entry::Queued { priority, since };
