@@ -30,6 +30,13 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
                 tokio::task::yield_now().await;
             }
             Offload::BlockingPool => {
+                if let Some(time) = simulation::work_time() {
+                    tokio::time::sleep(time).await;
+                    if let Some(event) = listener.take() {
+                        call(&listener, &mut handler, event);
+                    }
+                    continue;
+                }
                 let worker = listener.clone();
                 let drained = tokio::task::spawn_blocking(move || {
                     while let Some(event) = worker.take() {
