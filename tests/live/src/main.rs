@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program")]
 
+mod candidate;
 mod keeper;
 mod progress;
 
@@ -60,6 +61,10 @@ fn dispatch(arguments: &[&str]) -> Result<ExitCode> {
         }
         // Started by `up`. Not in the usage: it stays in the foreground and prints one line.
         ["keep", options @ ..] => keeper::keep(options_of(options)?.into())?,
+        // Started by the tests of elections. Not in the usage.
+        ["campaign", kubeconfig, namespace, identity] => {
+            candidate::campaign(kubeconfig, namespace, identity)?;
+        }
         ["kubeconfig"] => println!("{}", keeper::kubeconfig()?.display()),
         ["down"] => keeper::down()?,
         _ => return Err(format!("cannot understand `{}`\n\n{USAGE}", arguments.join(" ")).into()),

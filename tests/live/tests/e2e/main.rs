@@ -17,6 +17,8 @@ mod deep;
 mod differential;
 /// The server restarted, paused and forgetful, and connections cut.
 mod faults;
+/// Leaders that are stopped, killed and cut off.
+mod leader;
 /// What goes over the wire: watch lists, lists, pages, compression.
 mod modes;
 /// Informers that read less than whole objects of one type.
