@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 use super::LeaderElection;
 use super::elector::{Attempt, Elector};
@@ -68,9 +68,7 @@ async fn lead(
     stop: &CancellationToken,
 ) -> Option<Leadership> {
     if stop.is_cancelled() {
-        if let Err(error) = elector.release().await {
-            warn!(lease = election.describe(), %error, "cannot release the lease; it will expire");
-        }
+        renewal::release(&mut elector, &election.describe()).await;
         return None;
     }
     info!(

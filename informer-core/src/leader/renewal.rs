@@ -27,7 +27,7 @@ pub(super) async fn run(mut elector: Elector, term: Arc<Term>, turn: OwnedMutexG
         term.end(reason);
     }
     match (term.reason().reason, elector.options.on_exit) {
-        (LostReason::Resigned, OnExit::Release) => release(&mut elector, &term).await,
+        (LostReason::Resigned, OnExit::Release) => release(&mut elector, &term.lease).await,
         (LostReason::Resigned, OnExit::Keep) => info!(lease = term.lease, "resigned and kept the lease"),
         (reason, _) => warn!(lease = term.lease, %reason, "lost leadership"),
     }
@@ -63,14 +63,12 @@ async fn keep(elector: &mut Elector, term: &Term) -> String {
     }
 }
 
-async fn release(elector: &mut Elector, term: &Term) {
+/// Releases the lease within `renew_deadline`. A failure is logged.
+pub(super) async fn release(elector: &mut Elector, lease: &str) {
     let limit = elector.clock.timer(elector.options.renew_deadline);
     match tokio::time::timeout(limit, elector.release()).await {
-        Ok(Ok(())) => info!(lease = term.lease, "released the lease"),
-        Ok(Err(error)) => warn!(lease = term.lease, %error, "cannot release the lease; it will expire"),
-        Err(_) => warn!(
-            lease = term.lease,
-            "cannot release the lease in time; it will expire"
-        ),
+        Ok(Ok(())) => info!(lease, "released the lease"),
+        Ok(Err(error)) => warn!(lease, %error, "cannot release the lease; it will expire"),
+        Err(_) => warn!(lease, "cannot release the lease in time; it will expire"),
     }
 }
