@@ -174,8 +174,9 @@ impl LeaderElection {
 
     /// Waits until this process leads. Returns `None` if `stop` is cancelled first.
     ///
-    /// Failed requests are retried for ever; [`status`](Self::status) has the last error, and the log has each
-    /// change. With options that [`validate`](Self::validate) refuses, it logs the error and returns `None`.
+    /// Failed requests are retried for ever; [`status`](Self::status) has the last error, and the log has
+    /// each change. With options that [`validate`](Self::validate) refuses, it logs the error and returns
+    /// `None`.
     ///
     /// While a leadership of the same election (or of a clone) lasts, this waits for its end.
     ///

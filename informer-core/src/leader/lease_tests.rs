@@ -63,6 +63,7 @@ fn unknown_fields_survive() {
     assert_eq!(spec["later"], json!([1]));
 }
 
+/// Upstream: TestGet.
 #[test]
 fn malformed_fields_are_absent() {
     for spec in [

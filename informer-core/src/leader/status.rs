@@ -7,7 +7,8 @@ use tokio::sync::watch;
 use super::error::LeaseError;
 use super::lease::Lease;
 
-/// Who leads, as this process last observed it; see [`LeaderElection::status`](super::LeaderElection::status).
+/// Who leads, as this process last observed it.
+/// [`LeaderElection::status`](super::LeaderElection::status) returns it.
 ///
 /// For display and logs. It may be old: whether this process may act is known to
 /// [`Leadership::is_valid`](super::Leadership::is_valid) only.
@@ -49,7 +50,8 @@ impl LeaderStatus {
     }
 }
 
-/// Waits for changes of the [`LeaderStatus`]; see [`LeaderElection::observe`](super::LeaderElection::observe).
+/// Waits for changes of the [`LeaderStatus`].
+/// [`LeaderElection::observe`](super::LeaderElection::observe) returns it.
 #[derive(Clone, Debug)]
 pub struct LeaderWatch(watch::Receiver<LeaderStatus>);
 

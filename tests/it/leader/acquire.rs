@@ -148,6 +148,7 @@ async fn a_stopped_campaign_returns_nothing_and_holds_nothing() {
 }
 
 /// A stop during the write that takes the lease releases it again.
+/// Upstream: TestReleaseOnCancellation_Leases.
 #[tokio::test(start_paused = true)]
 async fn a_campaign_stopped_while_it_takes_the_lease_releases_it() {
     let server = ApiServer::start();

@@ -23,6 +23,7 @@ async fn a_leader_renews_without_reading_and_stays_the_leader() {
     assert_eq!(spec["leaseTransitions"], 0);
 }
 
+/// Upstream: TestLeaderElectionHealthChecker.
 #[tokio::test(start_paused = true)]
 async fn an_unreachable_server_ends_the_leadership_at_the_deadline() {
     for fault in [Fault::Refuse, Fault::Hang, Fault::unavailable()] {
@@ -94,6 +95,7 @@ async fn a_conflict_is_resolved_by_reading_once() {
     assert_eq!(labels["a"], "b", "the other program's change survives");
 }
 
+/// The reason names the lease. Upstream: TestDescribe.
 #[tokio::test(start_paused = true)]
 async fn another_holder_ends_the_leadership_at_the_next_renewal() {
     let server = ApiServer::start();

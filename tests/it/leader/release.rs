@@ -45,7 +45,7 @@ async fn a_release_retries_conflicts() {
 }
 
 /// A renewal that is dropped on the way may be stored: the release reads the lease first.
-/// Upstream: TestReleaseMethodCallsGet.
+/// Upstream: TestReleaseMethodCallsGet, TestReleaseOnCancellation_Leases.
 #[tokio::test(start_paused = true)]
 async fn a_release_during_a_renewal_succeeds() {
     let server = ApiServer::start();

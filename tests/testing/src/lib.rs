@@ -77,9 +77,9 @@
 //!
 //! # Controllers
 //!
-//! [`ApiServer::until`] waits for what a controller should do, [`Builder::garbage_collection`] deletes what it
-//! owned, and [`Builder::crd_file`] serves its custom resources. Under the paused clock leases run as well, see
-//! [`Clock::Tokio`]: a test of a leader that is lost takes milliseconds.
+//! [`ApiServer::until`] waits for what a controller should do, [`Builder::garbage_collection`] deletes what
+//! it owned, and [`Builder::crd_file`] serves its custom resources. Under the paused clock leases run as
+//! well, see [`Clock::Tokio`]: a test of a leader that is lost takes milliseconds.
 //!
 //! # What it does not do
 //!

@@ -19,8 +19,8 @@ pub(crate) struct Preconditions {
 
 /// The options of a deletion.
 ///
-/// Grace periods are accepted and ignored, because there is no kubelet. Without garbage collection, propagation
-/// policies are accepted and ignored: dependents stay.
+/// Grace periods are accepted and ignored, because there is no kubelet. Without garbage collection,
+/// propagation policies are accepted and ignored: dependents stay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteRequest {
     pub(crate) preconditions: Preconditions,
