@@ -10,6 +10,7 @@ pub mod limiter;
 mod lines;
 mod moment;
 mod shutdown;
+mod slots;
 mod state;
 mod status;
 
@@ -28,9 +29,10 @@ pub use status::QueueStatus;
 
 use crate::sync::Mutex;
 use get::Waiters;
-use moment::{Clock, Moment};
+use moment::Clock;
 use shutdown::Drains;
-use state::{Run, State};
+use slots::SlotId;
+use state::State;
 
 /// A type that can be a key of a [`WorkQueue`]: every type with these traits. Keys are cloned once per
 /// addition, so a clone should be cheap, as that of an [`ObjectKey`](crate::ObjectKey) is.
@@ -155,7 +157,7 @@ impl<T: QueueKey> WorkQueue<T> {
     /// A higher priority moves a queued key to the end of the line of that priority; a lower one changes
     /// nothing.
     pub fn add_with(&self, key: T, priority: Priority) {
-        self.update(|state, now| state.add(key, priority, now));
+        self.update(|state, clock| state.add(key, priority, clock.now()));
     }
 
     /// Adds a key after a delay, with normal priority. Ignored after a shut-down.
@@ -168,7 +170,7 @@ impl<T: QueueKey> WorkQueue<T> {
 
     /// Adds a key after a delay, with a priority. See [`add_after`](Self::add_after).
     pub fn add_after_with(&self, key: T, delay: Duration, priority: Priority) {
-        self.update(|state, now| state.add_after(key, delay, priority, now));
+        self.update(|state, clock| state.add_after(key, delay, priority, clock.now()));
     }
 
     /// Counts a failure of the key and adds it, with normal priority, after the delay that the rate limiter
@@ -192,7 +194,7 @@ impl<T: QueueKey> WorkQueue<T> {
 
     /// Removes the delayed addition of a key. Returns whether one existed.
     pub fn cancel_delayed(&self, key: &T) -> bool {
-        self.update(|state, now| state.cancel_delayed(key, now))
+        self.update(|state, clock| state.cancel_delayed(key, clock.now()))
     }
 
     /// Waits for a key and takes it. Returns `None` when the queue is shut down and no key can follow.
@@ -207,14 +209,14 @@ impl<T: QueueKey> WorkQueue<T> {
         Get::new(self)
     }
 
-    fn done(&self, key: &T, run: Run) {
-        self.update(|state, now| state.done(key, run, now));
+    fn done(&self, slot: SlotId) {
+        self.update(|state, clock| state.done(slot, clock));
     }
 
     /// Returns the number of keys that are ready. Those being processed and delayed ones do not count.
     pub fn len(&self) -> usize {
-        self.update(|state, now| {
-            state.advance(now);
+        self.update(|state, clock| {
+            state.advance(clock.now());
             state.len()
         })
     }
@@ -231,19 +233,21 @@ impl<T: QueueKey> WorkQueue<T> {
 
     /// Returns counts and times.
     pub fn status(&self) -> QueueStatus {
-        self.update(|state, now| state.status(now))
+        self.update(|state, clock| state.status(clock.now()))
     }
 
     /// Changes the state, then wakes those for whom it changed.
-    fn update<R>(&self, change: impl FnOnce(&mut State<T>, Moment) -> R) -> R {
-        let now = self.shared.clock.now();
+    fn update<R>(&self, change: impl FnOnce(&mut State<T>, &Clock) -> R) -> R {
         let mut guard = self.shared.inner.lock();
         let inner = &mut *guard;
-        let result = change(&mut inner.state, now);
+        let result = change(&mut inner.state, &self.shared.clock);
         let waiter = inner.waiters.rouse(&inner.state);
         let drains = inner.drains.take_if(inner.state.is_drained());
         drop(guard);
-        waiter.into_iter().chain(drains).for_each(Waker::wake);
+        if let Some(waker) = waiter {
+            waker.wake();
+        }
+        drains.into_iter().for_each(Waker::wake);
         result
     }
 }

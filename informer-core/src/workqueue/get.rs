@@ -122,10 +122,9 @@ impl<T: QueueKey> Future for Get<'_, T> {
         let budget = ready!(tokio::task::coop::poll_proceed(cx));
         let this = &mut *self;
         loop {
-            let now = this.queue.shared.clock.now();
             let mut guard = this.queue.shared.inner.lock();
             let inner = &mut *guard;
-            let taken = inner.state.take(now);
+            let taken = inner.state.take(this.queue.shared.clock.now());
             if taken.is_some() || inner.state.is_finished() {
                 let next = inner.waiters.leave(this.waiter.take(), &inner.state);
                 drop(guard);

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
-use super::state::{Run, Taken};
+use super::slots::SlotId;
+use super::state::Taken;
 use super::{Priority, QueueKey, WorkQueue};
 
 /// A key that was taken from a [`WorkQueue`]. Dropping it is client-go's `Done`.
@@ -17,7 +18,7 @@ pub struct Item<T: QueueKey> {
     key: T,
     priority: Priority,
     waited: Duration,
-    run: Run,
+    slot: SlotId,
 }
 
 impl<T: QueueKey> Item<T> {
@@ -27,7 +28,7 @@ impl<T: QueueKey> Item<T> {
             key: taken.key,
             priority: taken.priority,
             waited: taken.waited,
-            run: taken.run,
+            slot: taken.slot,
         }
     }
 
@@ -58,7 +59,7 @@ impl<T: QueueKey> Deref for Item<T> {
 
 impl<T: QueueKey> Drop for Item<T> {
     fn drop(&mut self) {
-        self.queue.done(&self.key, self.run);
+        self.queue.done(self.slot);
     }
 }
 

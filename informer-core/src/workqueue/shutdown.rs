@@ -40,7 +40,7 @@ impl<T: QueueKey> WorkQueue<T> {
     /// Ignores all further additions. [`get`](Self::get) returns what is queued, then `None`. Delayed keys
     /// are not processed: [`drain`](Self::drain) or [`abort`](Self::abort) returns them.
     pub fn shut_down(&self) {
-        self.update(|state, now| state.shut_down(now));
+        self.update(|state, clock| state.shut_down(clock.now()));
         self.wake_all();
     }
 
@@ -70,9 +70,10 @@ impl<T: QueueKey> WorkQueue<T> {
     /// Shuts down and takes back every key that is queued, delayed, or was added again while being processed,
     /// each once. From now on [`get`](Self::get) returns `None`. Existing items are not affected.
     ///
-    /// The order is that of the lines, normal priority first, then keys added again, then delayed ones.
+    /// The order is that of the lines, normal priority first; then keys added again, in the order in which
+    /// their items were taken; then delayed ones, the earliest first.
     pub fn abort(&self) -> Vec<T> {
-        let keys = self.update(|state, now| state.abort(now));
+        let keys = self.update(|state, clock| state.abort(clock.now()));
         self.wake_all();
         keys
     }

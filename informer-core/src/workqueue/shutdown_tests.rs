@@ -127,19 +127,21 @@ async fn a_dropped_drain_loses_nothing() {
 #[tokio::test(start_paused = true)]
 async fn an_abort_takes_back_each_key_once() {
     let queue = WorkQueue::new();
-    for key in ["running", "again", "low", "raised"] {
+    for key in ["running", "again 1", "again 2", "again 3", "low", "raised"] {
         queue.add_with(key, Priority::Low);
     }
-    let items = [next(&queue), next(&queue)];
-    queue.add("raised");
-    queue.add("normal");
-    queue.add("again");
-    for key in ["again", "low", "running", "delayed"] {
+    let items = [(); 4].map(|()| next(&queue));
+    for key in ["raised", "normal", "again 3", "again 1", "again 2"] {
+        queue.add(key);
+    }
+    for key in ["again 1", "low", "running", "delayed"] {
         queue.add_after(key, ms(10));
     }
     assert_eq!(
         queue.abort(),
-        ["raised", "normal", "low", "again", "running", "delayed"]
+        [
+            "raised", "normal", "low", "again 1", "again 2", "again 3", "running", "delayed"
+        ]
     );
     assert!(queue.get().now_or_never().unwrap().is_none());
     assert_eq!(queue.abort(), [""; 0]);

@@ -1,24 +1,24 @@
 //! The state of a queue: what is known of each key. No waiting and no waking happens here.
 
-use std::collections::hash_map::{self, HashMap};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use super::delayed::Delayed;
-use super::lines::{KEPT, Lines};
-use super::moment::Moment;
+use super::lines::Lines;
+use super::moment::{Clock, Moment};
+use super::slots::{List, SlotId, Slots};
 use super::{Left, Priorities, Priority, QueueKey, QueueStatus};
 use crate::mutant;
 
 /// What is known of a key that is ready or being processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// In a line.
-    Queued { priority: Priority, since: Moment },
+    /// In the line of its priority.
+    Queued(Priority),
     /// An item exists.
     Processing,
     /// An item exists, and the key was added again: it is queued when the item is dropped.
-    ProcessingAgain { priority: Priority },
+    ProcessingAgain(Priority),
 }
 
 /// Whether keys can be added and taken.
@@ -36,23 +36,19 @@ pub(super) struct Taken<T> {
     pub(super) key: T,
     pub(super) priority: Priority,
     pub(super) waited: Duration,
-    pub(super) run: Run,
+    pub(super) slot: SlotId,
 }
-
-/// The number of an item, to find its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Run(u64);
 
 pub(super) struct State<T> {
     phase: Phase,
-    entries: HashMap<T, Entry>,
-    lines: Lines<T>,
-    delayed: Delayed<T>,
-    /// When each existing item was taken.
-    running: BTreeMap<Run, Moment>,
+    slots: Slots<T>,
+    /// The keys that are `Queued`.
+    lines: Lines,
+    /// The other keys, in the order in which they were taken.
+    running: List,
     /// The number of keys that are `ProcessingAgain`.
     again: usize,
-    runs: u64,
+    delayed: Delayed<T>,
     adds: u64,
     retries: u64,
 }
@@ -61,12 +57,11 @@ impl<T: QueueKey> State<T> {
     pub(super) fn new(priorities: Priorities) -> Self {
         Self {
             phase: Phase::Open,
-            entries: HashMap::new(),
+            slots: Slots::new(),
             lines: Lines::new(priorities),
-            delayed: Delayed::new(),
-            running: BTreeMap::new(),
+            running: List::default(),
             again: 0,
-            runs: 0,
+            delayed: Delayed::new(),
             adds: 0,
             retries: 0,
         }
@@ -103,35 +98,28 @@ impl<T: QueueKey> State<T> {
 
     fn insert(&mut self, key: T, priority: Priority, since: Moment) {
         let priority = self.lines.effective(priority);
-        match self.entries.entry(key) {
-            hash_map::Entry::Vacant(vacant) => {
-                self.adds += 1;
-                self.lines.push(vacant.key().clone(), priority, since);
-                vacant.insert(Entry::Queued { priority, since });
+        let hash = self.slots.hash(&key);
+        let known = self.slots.find(hash, &key);
+        let known = known.map(|id| (id, &mut self.slots.get_mut(id).entry));
+        match known {
+            Some((id, entry @ Entry::Queued(Priority::Low))) if priority == Priority::Normal => {
+                *entry = Entry::Queued(priority);
+                self.lines.raise(&mut self.slots, id);
             }
-            hash_map::Entry::Occupied(mut held) => match held.get_mut() {
-                Entry::Queued { priority: queued, .. } => {
-                    if *queued < priority {
-                        *queued = priority;
-                        let key = held.key().clone();
-                        self.lines.raise(key, &self.entries);
-                    }
-                }
-                entry @ Entry::Processing => {
-                    if mutant::is("C2") {
-                        return;
-                    }
-                    self.adds += 1;
-                    if mutant::is("C1") {
-                        *entry = Entry::Queued { priority, since };
-                        self.lines.push(held.key().clone(), priority, since);
-                        return;
-                    }
-                    self.again += 1;
-                    *entry = Entry::ProcessingAgain { priority };
-                }
-                Entry::ProcessingAgain { priority: wanted } => *wanted = priority.max(*wanted),
-            },
+            Some((_, Entry::Queued(_))) => {}
+            Some((_, Entry::Processing)) if mutant::is("C2") => {}
+            Some((_, entry @ Entry::Processing)) if !mutant::is("C1") => {
+                *entry = Entry::ProcessingAgain(priority);
+                self.again += 1;
+                self.adds += 1;
+            }
+            Some((_, Entry::ProcessingAgain(wanted))) => *wanted = priority.max(*wanted),
+            Some((_, Entry::Processing)) | None => {
+                let entry = Entry::Queued(priority);
+                let id = self.slots.insert(hash, key, entry, since);
+                self.lines.push(&mut self.slots, id, priority);
+                self.adds += 1;
+            }
         }
     }
 
@@ -143,44 +131,37 @@ impl<T: QueueKey> State<T> {
     /// Takes the next key.
     pub(super) fn take(&mut self, now: Moment) -> Option<Taken<T>> {
         self.advance(now);
-        let key = self.lines.pop(&self.entries)?;
-        let entry = self.entries.get_mut(&key);
-        let (priority, since) = match entry.map(|entry| std::mem::replace(entry, Entry::Processing)) {
-            Some(Entry::Queued { priority, since }) => (priority, since),
-            _ => (Priority::Normal, now),
+        let id = self.lines.pop(&mut self.slots)?;
+        self.slots.push(&mut self.running, id);
+        let slot = self.slots.get_mut(id);
+        let priority = match std::mem::replace(&mut slot.entry, Entry::Processing) {
+            Entry::Queued(priority) | Entry::ProcessingAgain(priority) => priority,
+            Entry::Processing => Priority::Normal,
         };
-        let run = Run(self.runs);
-        self.runs += 1;
-        self.running.insert(run, now);
+        let since = std::mem::replace(&mut slot.since, now);
         Some(Taken {
-            key,
+            key: slot.key.clone(),
             priority,
             waited: now.since(since),
-            run,
+            slot: id,
         })
     }
 
     /// An item was dropped: its key is queued again if it was added meanwhile.
-    pub(super) fn done(&mut self, key: &T, run: Run, now: Moment) {
-        self.running.remove(&run);
-        self.advance(now);
-        match self.entries.remove(key) {
-            Some(Entry::ProcessingAgain { priority }) => {
-                self.again -= 1;
-                self.lines.push(key.clone(), priority, now);
-                let since = now;
-                self.entries
-                    .insert(key.clone(), Entry::Queued { priority, since });
-            }
-            Some(queued @ Entry::Queued { .. }) => {
-                self.entries.insert(key.clone(), queued);
-            }
-            Some(Entry::Processing) | None => {
-                if self.entries.is_empty() && self.entries.capacity() > KEPT {
-                    self.entries = HashMap::new();
-                }
-            }
+    pub(super) fn done(&mut self, id: SlotId, clock: &Clock) {
+        if self.delayed.len() > 0 {
+            self.advance(clock.now());
         }
+        self.slots.unlink(&mut self.running, id);
+        let slot = self.slots.get_mut(id);
+        let Entry::ProcessingAgain(priority) = slot.entry else {
+            self.slots.remove(id);
+            return;
+        };
+        slot.entry = Entry::Queued(priority);
+        slot.since = clock.now();
+        self.again -= 1;
+        self.lines.push(&mut self.slots, id, priority);
     }
 
     /// When the next delayed key becomes ready.
@@ -196,13 +177,8 @@ impl<T: QueueKey> State<T> {
     }
 
     #[cfg(all(test, not(feature = "__model")))]
-    pub(super) fn lines(&self) -> &Lines<T> {
-        &self.lines
-    }
-
-    #[cfg(all(test, not(feature = "__model")))]
     pub(super) fn capacity(&self) -> usize {
-        self.entries.capacity()
+        self.slots.capacity()
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
@@ -216,7 +192,7 @@ impl<T: QueueKey> State<T> {
 
     /// Whether a drain has ended.
     pub(super) fn is_drained(&self) -> bool {
-        self.phase == Phase::Aborted || (self.is_finished() && self.running.is_empty())
+        self.phase == Phase::Aborted || (self.is_finished() && self.running.len() == 0)
     }
 
     pub(super) fn shut_down(&mut self, now: Moment) {
@@ -237,15 +213,18 @@ impl<T: QueueKey> State<T> {
     /// Takes back each key that is queued, delayed or was added again while being processed, once.
     pub(super) fn abort(&mut self, now: Moment) -> Vec<T> {
         self.phase = Phase::Aborted;
-        let mut keys = self.lines.take_all(&self.entries);
-        for (key, entry) in &mut self.entries {
-            if let Entry::ProcessingAgain { .. } = entry {
-                *entry = Entry::Processing;
-                keys.push(key.clone());
-            }
+        let mut keys = Vec::with_capacity(self.lines.len() + self.again + self.delayed.len());
+        while let Some(id) = self.lines.pop_any(&mut self.slots) {
+            keys.push(self.slots.remove(id));
+        }
+        let again = self.slots.iter(&self.running);
+        let again = again.filter(|(_, slot)| matches!(slot.entry, Entry::ProcessingAgain(_)));
+        for id in again.map(|(id, _)| id).collect::<Vec<_>>() {
+            let slot = self.slots.get_mut(id);
+            slot.entry = Entry::Processing;
+            keys.push(slot.key.clone());
         }
         self.again = 0;
-        self.entries.retain(|_, entry| *entry == Entry::Processing);
         let known: HashSet<&T> = keys.iter().collect();
         let delayed = self.delayed.take_all(now).into_iter().map(|(key, _)| key);
         let delayed: Vec<T> = delayed.filter(|key| !known.contains(key)).collect();
@@ -255,11 +234,12 @@ impl<T: QueueKey> State<T> {
 
     pub(super) fn status(&mut self, now: Moment) -> QueueStatus {
         self.advance(now);
-        let waiting = self.lines.first().filter_map(|key| match self.entries.get(key) {
-            Some(Entry::Queued { since, .. }) => Some(now.since(*since)),
-            _ => None,
-        });
-        let running = self.running.values().map(|start| now.since(*start));
+        let waiting = self.lines.first().map(|id| now.since(self.slots.get(id).since));
+        let running = || {
+            self.slots
+                .iter(&self.running)
+                .map(|(_, slot)| now.since(slot.since))
+        };
         QueueStatus {
             ready: self.lines.len(),
             low_priority: self.lines.low_len(),
@@ -268,8 +248,8 @@ impl<T: QueueKey> State<T> {
             adds: self.adds,
             retries: self.retries,
             oldest_waiting: waiting.max(),
-            longest_running: running.clone().next(),
-            unfinished: running.sum(),
+            longest_running: running().next(),
+            unfinished: running().sum(),
         }
     }
 }

@@ -189,6 +189,8 @@ async fn check(operations: Vec<Operation>) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn random_operations_do_what_the_model_does(operations in operations()) {
         let runtime = tokio::runtime::Builder::new_current_thread()
