@@ -3,7 +3,9 @@
 
 mod buffer;
 mod distribution;
+mod inside;
 mod listener;
+mod listener_state;
 mod registration;
 mod resync;
 mod runner;

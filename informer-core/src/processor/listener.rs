@@ -3,16 +3,17 @@
 //! All of that is one value behind one lock. The processor pushes events, the handler's task (or the reader
 //! of a stream) takes them, and the informer or the owner of the registration ends the listener.
 
-use std::cell::Cell;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::buffer::{Buffer, Item, Pushed};
+use super::buffer::{Item, Pushed};
 use super::distribution::Audience;
+use super::inside;
+use super::listener_state::{ListenerState, Task, wake};
 use super::registration::{Control, HandlerEnded, HandlerState, HandlerStatus};
 use super::resync::Schedule;
 use crate::handler::{Event, HandlerOptions};
@@ -43,38 +44,6 @@ pub(crate) struct Listener<K> {
     signal: Signal,
 }
 
-struct ListenerState<K> {
-    handler: HandlerState,
-    task: Task,
-    buffer: Buffer<K>,
-    /// Wakes the task or reader that found the buffer empty.
-    waker: Option<Waker>,
-    /// Kept here and not in a table of the processor, so that it is dropped with the listener and read
-    /// without the processor's lock.
-    schedule: Schedule,
-    panics: u64,
-    last_panic: Option<String>,
-}
-
-/// The task or reader that takes a listener's events.
-#[derive(Clone, Copy)]
-enum Task {
-    /// The informer has not started: the task exists, but was never polled.
-    NotStarted,
-    Running {
-        /// When the current call began. Always `None` for a reader: between two polls of its stream it is
-        /// not busy, because no one waits for it, and it may never poll again.
-        busy_since: Option<Instant>,
-    },
-    Ended,
-}
-
-thread_local! {
-    /// The address of the listener whose handler this thread is running, 0 for none. A handler that removes
-    /// itself must not wait for its own return. Addresses do not collide: a listener outlives its calls.
-    static INSIDE: Cell<usize> = const { Cell::new(0) };
-}
-
 impl<K: Object> Listener<K> {
     pub(super) fn new(
         id: u64,
@@ -87,15 +56,7 @@ impl<K: Object> Listener<K> {
             id,
             name,
             served,
-            state: Mutex::new(ListenerState {
-                handler: HandlerState::Active,
-                task: Task::NotStarted,
-                buffer: Buffer::new(options.buffer, options.on_overflow),
-                waker: None,
-                schedule: Schedule::default(),
-                panics: 0,
-                last_panic: None,
-            }),
+            state: Mutex::new(ListenerState::new(options)),
             synced: Latch::new(),
             ended: Latch::new(),
             signal,
@@ -267,18 +228,10 @@ impl<K: Object> Listener<K> {
     /// Runs handler code, so that [`Registration::remove`](super::Registration::remove) inside it does not
     /// wait for itself.
     pub(super) fn inside<T>(&self, call: impl FnOnce() -> T) -> T {
-        // Restored and not cleared, also by a panic: a handler may drive another one inside its own call, on
-        // this thread.
-        struct Restore(usize);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                INSIDE.set(self.0);
-            }
-        }
-        let _restore = Restore(INSIDE.replace(self.identity()));
-        call()
+        inside::call(self.identity(), call)
     }
 
+    /// Its address. Addresses do not collide: a listener outlives its calls.
     fn identity(&self) -> usize {
         std::ptr::from_ref(self).cast::<()>().addr()
     }
@@ -310,49 +263,6 @@ impl<K> Listener<K> {
     pub(super) fn take_due(&self, now: Instant) -> bool {
         let mut state = self.state.lock();
         state.handler == HandlerState::Active && state.schedule.take_due(now)
-    }
-}
-
-impl<K: Object> ListenerState<K> {
-    fn pop(&mut self) -> Option<Item<K>> {
-        let before = self.buffer.mode();
-        let item = self.buffer.pop();
-        simulation::transition("buffer", before.name(), self.buffer.mode().name());
-        item
-    }
-
-    /// Ends delivery, and returns the events that waited, to be dropped without the lock.
-    fn end(&mut self, reason: HandlerEnded) -> Buffer<K> {
-        let ended = HandlerState::Ended(reason);
-        simulation::transition("handler", self.handler.name(), ended.name());
-        match (self.handler, reason) {
-            // A disconnected handler stays in `status()` until it is removed, so that its owner can learn why
-            // it receives nothing. Otherwise the first reason stays.
-            (HandlerState::Active, _)
-            | (HandlerState::Ended(HandlerEnded::Disconnected), HandlerEnded::Removed) => {
-                self.handler = ended;
-            }
-            (HandlerState::Ended(_), _) => {}
-        }
-        self.buffer.take_all()
-    }
-}
-
-impl Task {
-    fn busy_since(self) -> Option<Instant> {
-        match self {
-            Self::Running { busy_since } => busy_since,
-            Self::NotStarted | Self::Ended => None,
-        }
-    }
-}
-
-/// Unlocks the state, then wakes the task. In this order, because a waker is code of the reader's executor.
-fn wake<K>(mut state: MutexGuard<'_, ListenerState<K>>) {
-    let waker = state.waker.take();
-    drop(state);
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }
 
@@ -394,7 +304,7 @@ impl<K: Object> Control for Listener<K> {
 
     fn remove(&self) -> Option<Latch> {
         match self.end(self.state.lock(), HandlerEnded::Removed) {
-            Task::Running { .. } if self.served == Served::ByTask && INSIDE.get() != self.identity() => {
+            Task::Running { .. } if self.served == Served::ByTask && !inside::is_in(self.identity()) => {
                 Some(self.ended.clone())
             }
             _ => None,

@@ -1,13 +1,15 @@
 //! Calls index functions, which are user code: an error or a panic affects only its own index.
 
-use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
+use tokio::time::Instant;
+
 use super::{IndexName, IndexValue};
 use crate::key::ObjectKey;
 use crate::store::key_ref::KeyRef;
+use crate::sync::{LogLimit, panic_text};
 
 /// The user's function: returns the values of an object, or an error message.
 pub(in crate::store) type IndexFunction<K, V> = Box<dyn Fn(&K) -> Result<Vec<V>, String> + Send + Sync>;
@@ -17,6 +19,7 @@ pub(in crate::store) struct IndexSource<K, V> {
     pub(in crate::store) name: IndexName,
     function: IndexFunction<K, V>,
     failures: Mutex<Failures>,
+    log: Mutex<LogLimit>,
 }
 
 /// The failures of one index function.
@@ -33,6 +36,7 @@ impl<K, V: IndexValue> IndexSource<K, V> {
             name,
             function,
             failures: Mutex::default(),
+            log: Mutex::default(),
         }
     }
 
@@ -47,11 +51,11 @@ impl<K, V: IndexValue> IndexSource<K, V> {
             values.dedup();
             Ok(values)
         });
-        catch_unwind(call).unwrap_or_else(|panic| Err(message(&*panic)))
+        catch_unwind(call).unwrap_or_else(|panic| Err(format!("panicked: {}", panic_text(&*panic))))
     }
 
-    /// Records a failure, and logs the first, the second, the fourth and so on, because a function that
-    /// fails for one object may fail for all. The message is not logged: it may quote the object.
+    /// Records and logs a failure. A function that fails for one object may fail for all, so the log is
+    /// limited. The message is not logged: it may quote the object.
     pub(super) fn report(&self, key: KeyRef<'_>, message: String) {
         let mut noted = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         noted.count += 1;
@@ -59,9 +63,10 @@ impl<K, V: IndexValue> IndexSource<K, V> {
         noted.last_message = Some(message);
         let failures = noted.count;
         drop(noted);
-        if failures.is_power_of_two() {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(suppressed) = log.news(Instant::now()) {
             tracing::error!(
-                index = %self.name, %key, failures,
+                index = %self.name, %key, failures, suppressed,
                 "index function failed, the object is missing from this index",
             );
         }
@@ -73,15 +78,6 @@ impl<K, V: IndexValue> IndexSource<K, V> {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
-}
-
-/// The message of a panic.
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", text.unwrap_or("no message"))
 }
 
 thread_local! {
