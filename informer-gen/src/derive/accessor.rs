@@ -75,7 +75,7 @@ pub(super) fn of_kube(keys: &KubeKeys) -> syn::Result<Ident> {
     let name = names::accessor(&kind, &plural).unwrap_or(plural);
     method(&name, keys.scope).map_err(|problem| {
         let message = format!(
-            "the accessor of `{kind}` would be `{name}`, but {problem}: name it otherwise with \
+            "the accessor of `{kind}` would be `{name}`, but {problem}: choose another name with \
              `#[informer(accessor = \"..\")]`"
         );
         syn::Error::new(source.span(), message)
@@ -94,18 +94,18 @@ fn method(name: &str, scope: Scope) -> Result<Ident, String> {
     let ident = match syn::parse_str::<Ident>(name) {
         Ok(ident) if ident == name && !name.starts_with("r#") => ident,
         _ if Ident::parse_any.parse_str(name).is_ok_and(|ident| ident == name) => {
-            return Err(format!("`{name}` is a keyword of Rust"));
+            return Err(format!("`{name}` is a Rust keyword"));
         }
-        _ => return Err(format!("`{name}` cannot be the name of a method")),
+        _ => return Err(format!("`{name}` is not a valid method name")),
     };
     if factory_methods().any(|own| own == name) {
         return Err(format!(
-            "the factory has a method `{name}` of its own, which would be called instead"
+            "the factory already has a method `{name}`, which would be called instead"
         ));
     }
     if scope == Scope::Namespaced && lister_methods().any(|own| own == name) {
         return Err(format!(
-            "listers have a method `{name}` of their own, which would be called instead"
+            "listers already have a method `{name}`, which would be called instead"
         ));
     }
     if OF_EVERYTHING.contains(&name) {

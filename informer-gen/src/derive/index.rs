@@ -124,8 +124,8 @@ fn checked_name(name: LitStr) -> syn::Result<LitStr> {
     let is_snake = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     if written.is_empty() || !written.chars().all(is_snake) {
         let message = format!(
-            "an index is named in snake case, since its accessor is called `by_` and its name; `{written}` \
-             is not: write `name = \"owner\"`"
+            "the name of an index must be snake case, because its accessor is `by_` and the name; \
+             `{written}` is not: write `name = \"owner\"`"
         );
         return Err(syn::Error::new(name.span(), message));
     }
@@ -141,7 +141,7 @@ pub(super) fn check_names(indexes: &[Index]) -> syn::Result<()> {
             .any(|other| other.name.value() == index.name.value())
         {
             let name = index.name.value();
-            let message = format!("there is an index `{name}` already: choose another name");
+            let message = format!("duplicate index `{name}`: choose another name");
             return Err(syn::Error::new(index.name.span(), message));
         }
     }
@@ -158,8 +158,8 @@ pub(super) fn check_fields(indexes: &[Index], fields: &[(String, String)]) -> sy
         let written = text.value();
         if let Some((name, path)) = fields.iter().find(|(name, _)| *name == written) {
             let message = format!(
-                "`{name}` is a field, and a name without dots is that of a function: write `by = \"{path}\"` \
-                 for the field, or `by = {name}` without quotes for a function of this name"
+                "`{name}` is a field, and a name without dots means a function: write `by = \"{path}\"` for \
+                 the field, or `by = {name}` without quotes for a function of this name"
             );
             return Err(syn::Error::new(text.span(), message));
         }
@@ -202,7 +202,7 @@ fn declared(kind: &Kind, index: &Index) -> TokenStream {
         name.value()
     ));
     let about_method = attributes(&format!(
-        "The index `{}` of [`{ident}`], added if it is not there yet.",
+        "The index `{}` of [`{ident}`], added if it does not exist.",
         name.value()
     ));
     quote! {
@@ -212,7 +212,9 @@ fn declared(kind: &Kind, index: &Index) -> TokenStream {
         ///
         /// # Errors
         /// If another part of the program has added another index of this name.
-        fn #method(&self) -> ::core::result::Result<#library::Index<#ident, #value>, #library::store::IndexError>;
+        fn #method(
+            &self,
+        ) -> ::core::result::Result<#library::Index<#ident, #value>, #library::store::IndexError>;
     }
 }
 
@@ -226,7 +228,9 @@ fn given(kind: &Kind, index: &Index) -> TokenStream {
         const #constant: &'static #library::IndexDefinition<#ident, #value> =
             &#library::IndexDefinition::new(#name, #values);
         #[inline]
-        fn #method(&self) -> ::core::result::Result<#library::Index<#ident, #value>, #library::store::IndexError> {
+        fn #method(
+            &self,
+        ) -> ::core::result::Result<#library::Index<#ident, #value>, #library::store::IndexError> {
             self.informer().#index(<Self as #extension>::#constant)
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn attributes(text: &str) -> TokenStream {
     let text = format!(" {text}");
     quote! {
         #[doc = #text]
-        #[allow(dead_code, reason = "what a derive writes need not all be used")]
+        #[allow(dead_code, reason = "generated items may be unused")]
     }
 }
 
@@ -101,10 +101,11 @@ fn factory_extension(kind: &Kind) -> TokenStream {
     } = kind;
     let name = kind.name("FactoryExt");
     let about = attributes(&format!(
-        "Gives a factory its accessor of [`{ident}`]: with this trait in scope, `factory.{accessor}()` works."
+        "Adds to a factory the accessor of [`{ident}`]: with this trait in scope, `factory.{accessor}()` \
+         works."
     ));
     let about_method = attributes(&format!(
-        "The informer and the lister of [`{ident}`]. Nothing is made before one of them is asked for."
+        "The informer and the lister of [`{ident}`]. Neither is created before it is requested."
     ));
     quote! {
         #about
@@ -132,7 +133,7 @@ fn lister_extension(kind: &Kind) -> TokenStream {
     } = kind;
     let name = kind.name("ListerExt");
     let about = attributes(&format!(
-        "Gives the lister of [`{ident}`] the name of its kind: with this trait in scope, \
+        "Adds to the lister of [`{ident}`] the name of its kind: with this trait in scope, \
          `lister.{accessor}(\"web\")` is `lister.namespace(\"web\")`."
     ));
     let about_method = attributes(&format!("Reads every [`{ident}`] of one namespace."));

@@ -72,9 +72,9 @@ fn of_resource(input: &DeriveInput, options: &Options) -> syn::Result<Ident> {
         None => Err(syn::Error::new_spanned(
             &input.ident,
             format!(
-                "`Informer` cannot know what the accessor of `{}` is called: write `#[informer(accessor \
-                 = \"{}\")]`. (On the spec of a custom resource, derive kube's `CustomResource` beside it; \
-                 its `#[kube(..)]` says it.)",
+                "`Informer` cannot derive the name of the accessor of `{}`: write `#[informer(accessor = \
+                 \"{}\")]`. (On the spec of a custom resource, derive kube's `CustomResource` beside it; \
+                 its `#[kube(..)]` has the name.)",
                 input.ident,
                 accessor::guess(&input.ident)
             ),
@@ -92,8 +92,8 @@ fn type_name(keys: &KubeKeys) -> syn::Result<Ident> {
         _ => Err(syn::Error::new(
             root.span(),
             format!(
-                "`{name}` cannot be the name of a type: write one that can with `#[kube(root = \"..\")]`, \
-                 the kind may stay"
+                "`{name}` is not a valid type name: set one with `#[kube(root = \"..\")]`; the kind does \
+                 not change"
             ),
         )),
     }
@@ -102,10 +102,10 @@ fn type_name(keys: &KubeKeys) -> syn::Result<Ident> {
 /// Reports items that cannot have the derive.
 pub(super) fn check_shape(input: &DeriveInput, keys: Option<&KubeKeys>) -> syn::Result<()> {
     let problem = match &input.data {
-        Data::Union(_) => Some("a union cannot be an object of Kubernetes".to_owned()),
+        Data::Union(_) => Some("a union cannot be a Kubernetes object".to_owned()),
         // A spec may be an enum: the object is the type that kube generates around it.
         Data::Enum(_) if keys.is_none() => {
-            Some("an enum cannot be an object of Kubernetes, which has fields such as `metadata`".to_owned())
+            Some("an enum cannot be a Kubernetes object, which has fields such as `metadata`".to_owned())
         }
         Data::Enum(_) | Data::Struct(_) => None,
     };
@@ -117,7 +117,7 @@ pub(super) fn check_shape(input: &DeriveInput, keys: Option<&KubeKeys>) -> syn::
         return Err(syn::Error::new_spanned(
             &input.generics,
             format!(
-                "`Informer` names one kind, and `{0}` has parameters: take them away, or use \
+                "`Informer` needs one concrete kind, and `{0}` has parameters: remove them, or use \
                  `factory.kind::<{0}<..>>()` for each type you need",
                 input.ident
             ),

@@ -50,8 +50,8 @@ impl KubeKeys {
         let Some(kind) = kind else {
             return Err(syn::Error::new_spanned(
                 first,
-                "there is no kind to make an informer of: write \
-                 `#[kube(group = \"example.com\", version = \"v1\", kind = \"Order\")]`",
+                "`#[kube(..)]` has no kind: write `#[kube(group = \"example.com\", version = \"v1\", kind = \
+                 \"Order\")]`",
             ));
         };
         Ok(Some(Self {

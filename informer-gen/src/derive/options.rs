@@ -115,7 +115,7 @@ impl Problems {
 pub(super) fn once<T>(place: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> syn::Result<()> {
     if place.is_some() {
         let key = near::name(&meta.path);
-        let message = format!("`{key}` is given twice: keep one of the two");
+        let message = format!("`{key}` is set twice: remove one");
         return Err(syn::Error::new_spanned(&meta.path, message));
     }
     *place = Some(value);
@@ -129,7 +129,7 @@ pub(super) fn string(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
         return value.parse();
     }
     let key = near::name(&meta.path);
-    Err(value.error(format!("the value has to be in quotes: write `{key} = \"..\"`")))
+    Err(value.error(format!("the value must be in quotes: write `{key} = \"..\"`")))
 }
 
 /// A path or a type, which may be written in quotes, as serde wants it, or without.
@@ -140,7 +140,7 @@ pub(super) fn quoted_or_not<T: Parse>(value: ParseStream<'_>) -> syn::Result<T> 
     let text: LitStr = value.parse()?;
     text.parse().map_err(|_| {
         let message = format!(
-            "`{}` is not the path of anything in Rust: write one such as `crate::orders::Owner`",
+            "`{}` is not a Rust path: write one such as `crate::orders::Owner`",
             text.value()
         );
         syn::Error::new(text.span(), message)

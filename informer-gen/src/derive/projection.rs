@@ -55,7 +55,7 @@ pub(super) fn expand(input: &DeriveInput, options: Options) -> syn::Result<Token
         return Err(syn::Error::new_spanned(
             &input.ident,
             format!(
-                "a projection has an accessor of its own beside that of the kind: write `#[informer(of = .., \
+                "a projection needs its own accessor, beside that of the kind: write `#[informer(of = .., \
                  accessor = \"{}\")]`",
                 accessor::guess(&input.ident)
             ),
@@ -105,8 +105,7 @@ impl Projection<'_> {
         });
         let checks = fields.iter().map(|field| types::check(self, field));
         quote! {
-            #[allow(dead_code, deprecated, unused_imports, reason = "what is there for the compiler's sake \
-                is never run")]
+            #[allow(dead_code, deprecated, unused_imports, reason = "only type-checked, never run")]
             const _: () = {
                 use #support::{Foreign as _, NotAProjection as _};
 

@@ -8,12 +8,12 @@ use k8s_openapi::serde_json::Value;
 
 /// An object of the kind `Clash`.
 ///
-/// `clashes` in `example.com/v1`, in namespaces. Its status is written with requests of its own
+/// `clashes` in `example.com/v1`, namespaced. Its status is written with separate requests
 /// (`/status`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Clash {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `any`, which the schema does not describe.
@@ -24,14 +24,13 @@ pub struct Clash {
     pub spec: ClashSpec,
     /// `status`, which the schema does not describe.
     pub status: Option<ClashStatus>,
-    /// Every property that the schema does not name, as it came.
+    /// All properties that the schema does not name, unchanged.
     #[serde(flatten, deserialize_with = "untyped")]
     pub rest: BTreeMap<String, Value>,
 }
 
 impl Clash {
-    /// An object of this name with this spec, and nothing else in it. Set `metadata.namespace`
-    /// before it is created.
+    /// Returns an object with this name and spec. Set `metadata.namespace` before you create it.
     pub fn new(name: &str, spec: ClashSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -154,14 +153,14 @@ pub struct ClashSpec {
     /// `time`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
-    /// Every property that the schema does not name, as it came.
+    /// All properties that the schema does not name, unchanged.
     #[serde(flatten)]
     pub rest: BTreeMap<String, Value>,
 }
 
 /// A value of `spec.mode` of `Clash`.
 ///
-/// A value that is not in the schema, from a newer server perhaps, is `Unrecognized`.
+/// A value that is not in the schema, for example of a newer server, is `Unrecognized`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ClashSpecMode {
     /// `"On"`.
@@ -186,7 +185,7 @@ pub struct ClashStatus {
     pub ready: Option<bool>,
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -205,7 +204,7 @@ where
     serde::Deserialize::deserialize(deserializer).map(Some)
 }
 
-/// Reads unknown properties, of which `apiVersion` and `kind` are none.
+/// Reads unknown properties, except `apiVersion` and `kind`.
 fn untyped<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
 where
     D: serde::Deserializer<'de>,

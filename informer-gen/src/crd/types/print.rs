@@ -79,7 +79,7 @@ pub(super) fn print_rest(text: &mut String, name: &str, options: &[String], path
     print_docs(
         text,
         "    ",
-        &["Every property that the schema does not name, as it came.".to_owned()],
+        &["All properties that the schema does not name, unchanged.".to_owned()],
     );
     print_attribute(text, options);
     let values = Type::Map(Box::new(Type::Basic(Basic::Value)));
@@ -159,7 +159,7 @@ fn print_enum(text: &mut String, item: &Enum, paths: &Paths<'_>, root: &str) {
     let path = docs::plain(&item.path);
     let other = &item.other;
     let about = format!(
-        "A value of `{path}` of `{root}`.\n\nA value that is not in the schema, from a newer server perhaps, \
+        "A value of `{path}` of `{root}`.\n\nA value that is not in the schema, for example of a newer server, \
          is `{other}`."
     );
     print_docs(text, "", &docs::lines(&about));
@@ -240,7 +240,7 @@ const HELPERS: [Helper; 3] = [
     Helper {
         // The metadata always use it.
         is_used: |_| true,
-        docs: "Reads null as the default, so that no object is lost because of it.",
+        docs: "Reads null as the default, so that null does not make an object undecodable.",
         text: "\
 fn or_default<'de, D, T>(deserializer: D) -> {Result}<T, D::Error>
 where
@@ -267,7 +267,7 @@ where
     },
     Helper {
         is_used: |model| model.root.rest.is_some(),
-        docs: "Reads unknown properties, of which `apiVersion` and `kind` are none.",
+        docs: "Reads unknown properties, except `apiVersion` and `kind`.",
         text: "\
 fn untyped<'de, D, V>(deserializer: D) -> {Result}<{BTreeMap}<{String}, V>, D::Error>
 where

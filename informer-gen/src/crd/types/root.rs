@@ -56,11 +56,11 @@ impl Printer<'_> {
             lines = docs::lines(&format!("An object of the kind `{}`.", self.definition.kind));
         }
         let scope = match self.definition.scope {
-            Scope::Namespaced => "in namespaces",
-            Scope::Cluster => "for the whole cluster",
+            Scope::Namespaced => "namespaced",
+            Scope::Cluster => "cluster-scoped",
         };
         let status = match self.version.status {
-            StatusSubresource::Present => " Its status is written with requests of its own (`/status`).",
+            StatusSubresource::Present => " Its status is written with separate requests (`/status`).",
             StatusSubresource::Absent => "",
         };
         let mut about = format!(
@@ -74,7 +74,7 @@ impl Printer<'_> {
         }) = &self.version.scale
         {
             about += &format!(
-                " It can be scaled (`/scale`): `{}` is what is wanted, `{}` what there is.",
+                " It can be scaled (`/scale`): `{}` is the desired number, `{}` the current one.",
                 docs::plain(spec_replicas_path),
                 docs::plain(status_replicas_path)
             );
@@ -100,7 +100,7 @@ impl Printer<'_> {
              #[serde(rename_all = \"camelCase\")]\npub struct {} {{\n",
             root.name
         ));
-        let about = "Name, labels, owners and whatever else every object has.".to_owned();
+        let about = "Standard metadata: name, labels, owners and so on.".to_owned();
         print_docs(&mut text, "    ", &[about]);
         print_attribute(&mut text, &read_leniently());
         text.push_str(&format!("    pub metadata: {},\n", self.paths.of("ObjectMeta")));
@@ -130,11 +130,11 @@ impl Printer<'_> {
                     _ => (": ", "Some(spec)".to_owned()),
                 };
                 let field = format!("            {}{name}{value},\n", spec.name);
-                (format!(", spec: {type_}"), " with this spec", field)
+                (format!(", spec: {type_}"), " and spec", field)
             }
         };
         let namespace = match self.definition.scope {
-            Scope::Namespaced => " Set `metadata.namespace` before it is created.",
+            Scope::Namespaced => " Set `metadata.namespace` before you create it.",
             Scope::Cluster => "",
         };
         let rest = if others > 0 {
@@ -143,7 +143,7 @@ impl Printer<'_> {
             ""
         };
         let mut text = format!("impl {} {{\n", root.name);
-        let about = format!("An object of this name{about}, and nothing else in it.{namespace}");
+        let about = format!("Returns an object with this name{about}.{namespace}");
         print_docs(&mut text, "    ", &docs::lines(&about));
         let signature = format!("    pub fn new(name: &str{parameter}) -> Self {{\n");
         if signature.len() <= 101 {

@@ -45,8 +45,8 @@ impl PartOptions {
         problems.or(())?;
         let missing = || {
             let message = format!(
-                "`{}` is a projection of nothing: write `#[projection(of = ..)]` with the type whose fields \
-                 it has, such as `k8s_openapi::api::core::v1::PodSpec`",
+                "`{}` has no `of`: write `#[projection(of = ..)]` with the type whose fields it has, such \
+                 as `k8s_openapi::api::core::v1::PodSpec`",
                 input.ident
             );
             syn::Error::new_spanned(&input.ident, message)
@@ -113,14 +113,14 @@ pub(super) fn check_beside(input: &DeriveInput) -> syn::Result<()> {
         if is(attribute, "kube") {
             problems.note::<()>(Err(syn::Error::new_spanned(
                 attribute,
-                "a projection has the kind of its `of`, not one of its own: take `#[kube(..)]` away, or take \
-                 `of` away if this is the spec of a custom resource",
+                "a projection has the kind of its `of`: remove `#[kube(..)]`, or remove `of` if this is the spec \
+                 of a custom resource",
             )));
         }
         if let Some(derived) = derived(attribute, "Deserialize") {
             problems.note::<()>(Err(syn::Error::new_spanned(
                 derived,
-                "a projection is read from JSON by what its own derive writes: take `Deserialize` away",
+                "a projection has a generated `Deserialize`: remove the derive of `Deserialize`",
             )));
         }
     }
@@ -143,8 +143,8 @@ pub(super) fn refuse_part(input: &DeriveInput) -> syn::Result<()> {
 fn serde_refused(attribute: &Attribute) -> syn::Error {
     syn::Error::new_spanned(
         attribute,
-        "a projection is not read by serde's derive, so `#[serde(..)]` would have no effect: names are those \
-         of the whole type (`pod_ip` is read from `podIP`), and what is missing is `Default`; for another \
+        "`#[serde(..)]` has no effect on a projection, which does not use serde's derive: names are those \
+         of the whole type (`pod_ip` is read from `podIP`), and missing values are `Default`; for another \
          name write `#[projection(rename = \"..\")]` on the field",
     )
 }

@@ -64,7 +64,7 @@ pub(super) fn read(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => &fields.named,
             Fields::Unnamed(_) => return wrong("the fields of a tuple have no names"),
-            Fields::Unit => return wrong("there are no fields"),
+            Fields::Unit => return wrong("a unit struct has no fields"),
         },
         Data::Enum(_) => return wrong("an enum has no fields"),
         Data::Union(_) => return wrong("a union cannot be read from JSON"),
@@ -73,7 +73,7 @@ pub(super) fn read(input: &DeriveInput) -> syn::Result<Vec<Field<'_>>> {
         return Err(syn::Error::new_spanned(
             &input.generics,
             format!(
-                "a projection is of one type, and `{}` has parameters: write the types themselves",
+                "a projection cannot be generic, and `{}` has parameters: write concrete types",
                 input.ident
             ),
         ));
@@ -109,8 +109,7 @@ fn check_renamed(fields: &[Field<'_>]) -> syn::Result<()> {
         let mut others = fields.iter().enumerate().filter(|(other, _)| *other != place);
         if let Some((_, other)) = others.find(|(_, other)| other.may_read(&name.value())) {
             let message = format!(
-                "`{}` is read into the field `{}` already, and a value is read once: take one of the two \
-                 away",
+                "`{}` is already read into the field `{}`: remove one of the two",
                 name.value(),
                 other.name()
             );
@@ -131,8 +130,7 @@ pub(super) fn check_metadata(input: &DeriveInput, fields: &[Field<'_>]) -> syn::
                     .last()
                     .is_some_and(|last| last.ident == "Option") =>
             {
-                let message =
-                    "every object has metadata, and an informer needs it: write `metadata: ObjectMeta`";
+                let message = "`metadata` must not be an option: write `metadata: ObjectMeta`";
                 Err(syn::Error::new_spanned(field.ty, message))
             }
             _ => Ok(()),

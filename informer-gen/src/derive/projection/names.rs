@@ -23,8 +23,8 @@ fn renamed(projection: &Projection<'_>, field: &Field<'_>, name: &LitStr) -> Tok
     let (support, whole) = (projection.support(), projection.whole);
     let known = known(projection, &json_name(&field.name()));
     let message = format!(
-        "the field `{}` has another name in JSON, which is known: take `rename = \"{}\"` away. (It is for \
-         types that are not k8s-openapi's.)",
+        "the field `{}` has another name in JSON, which is known: remove `rename = \"{}\"`. (It is for types \
+         outside k8s-openapi.)",
         field.name(),
         name.value()
     );

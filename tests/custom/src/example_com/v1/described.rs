@@ -8,11 +8,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 /// See \[Foo\] and \<name\>, or <https://example.com/a_b?c=d#e>. \*/ /\* \ `Vec<u8>` and a lone
 /// \` too.
 ///
-/// `describeds` in `example.com/v1`, for the whole cluster.
+/// `describeds` in `example.com/v1`, cluster-scoped.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Described {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// \# Not a heading
@@ -36,7 +36,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// An object of this name with this spec, and nothing else in it.
+    /// Returns an object with this name and spec.
     pub fn new(name: &str, spec: DescribedSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -129,7 +129,7 @@ pub struct DescribedSpec {
     pub windows: Option<String>,
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -9,21 +9,20 @@ use k8s_openapi::serde_json::Value;
 
 /// An object of the kind `Open`.
 ///
-/// `opens` in `example.com/v1`, in namespaces.
+/// `opens` in `example.com/v1`, namespaced.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Open {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
-    /// Every property that the schema does not name, as it came.
+    /// All properties that the schema does not name, unchanged.
     #[serde(flatten, deserialize_with = "untyped")]
     pub rest: BTreeMap<String, Value>,
 }
 
 impl Open {
-    /// An object of this name, and nothing else in it. Set `metadata.namespace` before it is
-    /// created.
+    /// Returns an object with this name. Set `metadata.namespace` before you create it.
     pub fn new(name: &str) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -86,7 +85,7 @@ impl serde::Serialize for Open {
     }
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -96,7 +95,7 @@ where
     Ok(value.unwrap_or_default())
 }
 
-/// Reads unknown properties, of which `apiVersion` and `kind` are none.
+/// Reads unknown properties, except `apiVersion` and `kind`.
 fn untyped<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -12,13 +12,13 @@ use k8s_openapi::serde_json::Number;
 
 /// A widget turns, and tells how fast.
 ///
-/// `widgets` in `example.com/v1`, in namespaces. Its status is written with requests of its own
-/// (`/status`). It can be scaled (`/scale`): `.spec.replicas` is what is wanted,
-/// `.status.replicas` what there is.
+/// `widgets` in `example.com/v1`, namespaced. Its status is written with separate requests
+/// (`/status`). It can be scaled (`/scale`): `.spec.replicas` is the desired number,
+/// `.status.replicas` the current one.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Widget {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// What is wanted.
@@ -29,8 +29,7 @@ pub struct Widget {
 }
 
 impl Widget {
-    /// An object of this name with this spec, and nothing else in it. Set `metadata.namespace`
-    /// before it is created.
+    /// Returns an object with this name and spec. Set `metadata.namespace` before you create it.
     pub fn new(name: &str, spec: WidgetSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -220,7 +219,7 @@ pub struct WidgetSpecByName {
 
 /// A value of `spec.mode` of `Widget`.
 ///
-/// A value that is not in the schema, from a newer server perhaps, is `Unrecognized`.
+/// A value that is not in the schema, for example of a newer server, is `Unrecognized`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum WidgetSpecMode {
     /// `""`.
@@ -265,7 +264,7 @@ pub struct WidgetSpecParts {
 
 /// A value of `spec.parts[].colour` of `Widget`.
 ///
-/// A value that is not in the schema, from a newer server perhaps, is `Unrecognized`.
+/// A value that is not in the schema, for example of a newer server, is `Unrecognized`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum WidgetSpecPartsColour {
     /// `"red"`.
@@ -369,7 +368,7 @@ pub struct WidgetStatusOwnConditions {
     pub type_: String,
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -9,24 +9,24 @@ use k8s_openapi::serde_json::Value;
 
 /// An object of the kind `Loose`.
 ///
-/// `loose` in `example.com/v1alpha1`, for the whole cluster.
+/// `loose` in `example.com/v1alpha1`, cluster-scoped.
 ///
 /// This version is deprecated: use example.com/v1 \<Widget\> instead
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Loose {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `spec`, which the schema does not describe.
     pub spec: Option<LooseSpec>,
-    /// Every property that the schema does not name, as it came.
+    /// All properties that the schema does not name, unchanged.
     #[serde(flatten, deserialize_with = "untyped")]
     pub rest: BTreeMap<String, Value>,
 }
 
 impl Loose {
-    /// An object of this name with this spec, and nothing else in it.
+    /// Returns an object with this name and spec.
     pub fn new(name: &str, spec: LooseSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -142,7 +142,7 @@ pub struct LooseSpecPartly {
     /// `rest`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<String>,
-    /// Every property that the schema does not name, as it came.
+    /// All properties that the schema does not name, unchanged.
     #[serde(flatten)]
     pub rest_2: BTreeMap<String, Value>,
 }
@@ -172,7 +172,7 @@ pub struct LooseSpecResourceWithSpecSpec {
     /// `size`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<i64>,
-    /// Every property that the schema does not name, as it came.
+    /// All properties that the schema does not name, unchanged.
     #[serde(flatten)]
     pub rest: BTreeMap<String, Value>,
 }
@@ -202,12 +202,12 @@ pub struct LooseSpecSchemaProperties {
     /// `type`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
-    /// Every property that the schema does not name, as it came.
+    /// All properties that the schema does not name, unchanged.
     #[serde(flatten)]
     pub rest: BTreeMap<String, Value>,
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -217,7 +217,7 @@ where
     Ok(value.unwrap_or_default())
 }
 
-/// Reads unknown properties, of which `apiVersion` and `kind` are none.
+/// Reads unknown properties, except `apiVersion` and `kind`.
 fn untyped<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -9,11 +9,11 @@ use k8s_openapi::serde_json::Value;
 
 /// An object of the kind `Nullable`.
 ///
-/// `nullables` in `example.com/v1beta1`, in namespaces.
+/// `nullables` in `example.com/v1beta1`, namespaced.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Nullable {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `spec`, which the schema does not describe.
@@ -21,8 +21,7 @@ pub struct Nullable {
 }
 
 impl Nullable {
-    /// An object of this name with this spec, and nothing else in it. Set `metadata.namespace`
-    /// before it is created.
+    /// Returns an object with this name and spec. Set `metadata.namespace` before you create it.
     pub fn new(name: &str, spec: NullableSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -176,7 +175,7 @@ pub struct NullableSpecAlwaysObject {
 
 /// A value of `spec.alwaysObject.mode` of `Nullable`.
 ///
-/// A value that is not in the schema, from a newer server perhaps, is `Unrecognized`.
+/// A value that is not in the schema, for example of a newer server, is `Unrecognized`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum NullableSpecAlwaysObjectMode {
     /// `"On"`.
@@ -207,7 +206,7 @@ pub struct NullableSpecDefaultedObject {
 
 /// A value of `spec.nullableMode` of `Nullable`.
 ///
-/// A value that is not in the schema, from a newer server perhaps, is `Unrecognized`.
+/// A value that is not in the schema, for example of a newer server, is `Unrecognized`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum NullableSpecNullableMode {
     /// `"A"`.
@@ -223,7 +222,7 @@ impl Default for NullableSpecNullableMode {
     }
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

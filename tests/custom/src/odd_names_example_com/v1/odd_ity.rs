@@ -8,11 +8,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// An object of the kind `odd-ity`.
 ///
-/// `oddities` in `odd-names.example.com/v1`, in namespaces.
+/// `oddities` in `odd-names.example.com/v1`, namespaced.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OddIty {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `Metadata`, which the schema does not describe.
@@ -26,8 +26,7 @@ pub struct OddIty {
 }
 
 impl OddIty {
-    /// An object of this name with this spec, and nothing else in it. Set `metadata.namespace`
-    /// before it is created.
+    /// Returns an object with this name and spec. Set `metadata.namespace` before you create it.
     pub fn new(name: &str, spec: OddItySpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -298,7 +297,7 @@ pub struct OddItySpecPreferredDuringSchedulingIgnoredDuringExecutionRequiredDuri
 /// `spec.preferredDuringSchedulingIgnoredDuringExecution[].requiredDuringSchedulingIgnoredDuringExecution{}.mode`
 /// of `OddIty`.
 ///
-/// A value that is not in the schema, from a newer server perhaps, is `Unrecognized2`.
+/// A value that is not in the schema, for example of a newer server, is `Unrecognized2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum OddItySpecPreferredDuringSchedulingIgnoredDuringExecutionRequiredDuringSchedulingIgnoredDuringExecutionMode
 {
@@ -330,7 +329,7 @@ pub enum OddItySpecPreferredDuringSchedulingIgnoredDuringExecutionRequiredDuring
     Unrecognized2(String),
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

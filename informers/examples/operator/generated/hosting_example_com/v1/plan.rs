@@ -7,11 +7,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// What a website may have.
 ///
-/// `plans` in `hosting.example.com/v1`, for the whole cluster.
+/// `plans` in `hosting.example.com/v1`, cluster-scoped.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `spec`, which the schema does not describe.
@@ -20,7 +20,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// An object of this name with this spec, and nothing else in it.
+    /// Returns an object with this name and spec.
     pub fn new(name: &str, spec: PlanSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -107,7 +107,7 @@ pub struct PlanSpec {
 
 /// A value of `spec.support` of `Plan`.
 ///
-/// A value that is not in the schema, from a newer server perhaps, is `Unrecognized`.
+/// A value that is not in the schema, for example of a newer server, is `Unrecognized`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum PlanSpecSupport {
     /// `"None"`.
@@ -127,7 +127,7 @@ impl Default for PlanSpecSupport {
     }
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

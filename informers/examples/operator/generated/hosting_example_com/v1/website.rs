@@ -8,12 +8,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 
 /// A website, run by a deployment of its name.
 ///
-/// `websites` in `hosting.example.com/v1`, in namespaces. Its status is written with requests
-/// of its own (`/status`).
+/// `websites` in `hosting.example.com/v1`, namespaced. Its status is written with separate
+/// requests (`/status`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Website {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `spec`, which the schema does not describe.
@@ -24,8 +24,7 @@ pub struct Website {
 }
 
 impl Website {
-    /// An object of this name with this spec, and nothing else in it. Set `metadata.namespace`
-    /// before it is created.
+    /// Returns an object with this name and spec. Set `metadata.namespace` before you create it.
     pub fn new(name: &str, spec: WebsiteSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -149,7 +148,7 @@ pub struct WebsiteStatus {
     pub observed_generation: Option<i64>,
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -7,13 +7,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// An object of the kind `Website`.
 ///
-/// `websites` in `hosting.example.com/v1beta1`, in namespaces.
+/// `websites` in `hosting.example.com/v1beta1`, namespaced.
 ///
 /// This version is deprecated.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Website {
-    /// Name, labels, owners and whatever else every object has.
+    /// Standard metadata: name, labels, owners and so on.
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `spec`, which the schema does not describe.
@@ -21,8 +21,7 @@ pub struct Website {
 }
 
 impl Website {
-    /// An object of this name with this spec, and nothing else in it. Set `metadata.namespace`
-    /// before it is created.
+    /// Returns an object with this name and spec. Set `metadata.namespace` before you create it.
     pub fn new(name: &str, spec: WebsiteSpec) -> Self {
         Self {
             metadata: ObjectMeta {
@@ -94,7 +93,7 @@ pub struct WebsiteSpec {
     pub plan: Option<String>,
 }
 
-/// Reads null as the default, so that no object is lost because of it.
+/// Reads null as the default, so that null does not make an object undecodable.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
