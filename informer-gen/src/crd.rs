@@ -29,14 +29,16 @@
 
 pub mod definition;
 mod documents;
+mod drift;
 mod read;
 mod record;
 pub mod shape;
 mod tree;
 pub mod types;
 
+pub use self::drift::Drift;
 pub use self::read::{Found, MAX_DOCUMENTS, Place, ReadError, Reading, read, read_value};
-pub use self::record::{Drift, Record, RecordError, RecordedDefinition, RecordedVersion};
+pub use self::record::{Record, RecordError, RecordedDefinition, RecordedVersion};
 pub use self::tree::{
     GeneratedKind, MARKER, RECORD, Root, Tree, TreeError, TreeOptions, Types, check_crate_name, is_marked,
     record_of, tree,

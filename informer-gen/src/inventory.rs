@@ -12,6 +12,8 @@
 //! ```
 
 pub mod fields;
+#[cfg(feature = "scan")]
+pub mod fields_scan;
 mod known;
 #[cfg(feature = "scan")]
 pub mod scan;

@@ -10,7 +10,7 @@ mod output;
 use std::path::Path;
 
 use informer_gen::emit::{self, Member};
-use informer_gen::inventory::{self, Resource, fields, scan};
+use informer_gen::inventory::{self, Resource, fields, fields_scan, scan};
 
 use self::output::Output;
 use crate::{Result, workspace};
@@ -62,7 +62,7 @@ fn scanned() -> Result<Vec<Resource>> {
 /// Every generated file.
 fn everything(resources: &[Resource]) -> Result<Output> {
     let mut output = generated(workspace::root(), resources)?;
-    let rows = fields::scan::scan(&workspace::sources_of("k8s-openapi")?)?;
+    let rows = fields_scan::scan(&workspace::sources_of("k8s-openapi")?)?;
     output.files.insert(FIELDS.to_owned(), fields::render(&rows));
     Ok(output)
 }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_checked_in_field_names_agree_with_the_sources_of_k8s_openapi() {
         let sources = workspace::sources_of("k8s-openapi").expect("k8s-openapi is in the dependency graph");
-        let rows = fields::scan::scan(&sources).expect("its sources can be read");
+        let rows = fields_scan::scan(&sources).expect("its sources can be read");
         assert_eq!(fields::render(&rows), fields::TABLE);
     }
 

@@ -5,14 +5,10 @@
 //! is not required or has a default. One line per field also shows in a review what a new release of a
 //! definition changes.
 
-mod drift;
-
 use super::definition::Scope;
 use super::read::Found;
 use super::shape::{Presence, Shape, ShapeField, shape};
 use super::types::{SchemaError, SchemaProblem};
-
-pub use self::drift::Drift;
 
 /// The format of the text. Other formats are an error.
 const FORMAT: &str = "format 1";
@@ -164,7 +160,7 @@ impl Record {
     }
 }
 
-fn scope_name(scope: Scope) -> &'static str {
+pub(super) fn scope_name(scope: Scope) -> &'static str {
     match scope {
         Scope::Namespaced => "Namespaced",
         Scope::Cluster => "Cluster",
@@ -177,7 +173,7 @@ fn parse_scope(name: &str) -> Option<Scope> {
         .find(|&scope| scope_name(scope) == name)
 }
 
-fn presence_name(presence: Presence) -> &'static str {
+pub(super) fn presence_name(presence: Presence) -> &'static str {
     match presence {
         Presence::Required => "required",
         Presence::Optional => "optional",

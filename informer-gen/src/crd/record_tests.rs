@@ -1,6 +1,7 @@
 //! Tests of records: parsing, and the changes between two of them.
 
 use super::*;
+use crate::crd::Drift;
 
 fn field(path: &str, presence: Presence, type_: &str) -> ShapeField {
     ShapeField {

@@ -49,8 +49,10 @@ fn pins_of(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
     let (group_holder, holder) = (ident(&group.type_name), ident(&version.type_name));
     let (group_accessor, types) = (ident(&group.module), version.types_path());
     let kinds = version.kinds.iter().map(|kind| {
-        let (cfg, api, accessor) = (kind.gate.within(&version.gate), ident(&kind.row.kind), ident(&kind.accessor));
-        let (informer, lister, one) = (kind.alias("Informer"), kind.alias("Lister"), kind.alias("NamespaceLister"));
+        let cfg = kind.gate.within(&version.gate);
+        let (api, accessor) = (ident(&kind.row.kind), ident(&kind.accessor));
+        let (informer, lister) = (kind.alias("Informer"), kind.alias("Lister"));
+        let one = kind.alias("NamespaceLister");
         let of_namespace = kind.is_namespaced().then(|| {
             quote! {
                 #cfg const _: Option<typed::#one> = None::<NamespaceLister<api::#api>>;

@@ -11,9 +11,6 @@
 //! assert_eq!(json_name("pod_ip").built_in, "podIP");
 //! ```
 
-#[cfg(feature = "scan")]
-pub mod scan;
-
 use std::sync::LazyLock;
 
 use super::TableError;
@@ -89,7 +86,7 @@ pub fn json_name(field: &str) -> JsonName {
 }
 
 /// `node_name` is `nodeName`, and `type_` is `type`, as with serde's `rename_all = "camelCase"`.
-fn camel_case(field: &str) -> String {
+pub(super) fn camel_case(field: &str) -> String {
     let words = field.split('_').filter(|word| !word.is_empty());
     let mut name = String::with_capacity(field.len());
     for (index, word) in words.enumerate() {

@@ -1,12 +1,11 @@
 //! Finds kube-apiserver and etcd: where envtest puts them, on the path, or built before.
 
-mod build;
-
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub use self::build::{BuildProgress, build, target};
+use crate::go_build;
+pub use crate::go_build::{BuildProgress, build, target};
 
 /// The release of Kubernetes that is built where there are no binaries.
 pub const KUBERNETES_VERSION: &str = "1.37.1";
@@ -35,7 +34,7 @@ impl Binaries {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
         Self::in_folders(&folders)
-            .or_else(|| Self::in_folders(&[build::folder()]))
+            .or_else(|| Self::in_folders(&[go_build::folder()]))
             .ok_or(BinariesError::None)
     }
 
@@ -95,7 +94,7 @@ impl Binaries {
     }
 }
 
-fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     path.metadata()
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
@@ -154,7 +153,7 @@ pub enum BinariesError {
     #[error(
         "neither kube-apiserver and etcd nor Go are installed: install Go {needed} or newer \
          (https://go.dev/dl), or the binaries of envtest (`setup-envtest use`) and set KUBEBUILDER_ASSETS",
-        needed = build::OLDEST_GO
+        needed = go_build::OLDEST_GO
     )]
     NoGo,
     /// They could not be built.

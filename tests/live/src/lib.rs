@@ -7,6 +7,7 @@
 mod binaries;
 mod cluster;
 mod differential;
+mod go_build;
 mod oracle;
 mod proxy;
 

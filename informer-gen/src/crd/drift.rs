@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{Record, RecordedDefinition, RecordedVersion, presence_name, scope_name};
+use super::record::{Record, RecordedDefinition, RecordedVersion, presence_name, scope_name};
 use crate::crd::shape::{Presence, Shape, ShapeField};
 
 /// One change since the code was generated.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{UnusualField, camel_case};
+use super::fields::{UnusualField, camel_case};
 use crate::inventory::known::{KINDS, UNUSUAL_FIELDS};
 use crate::inventory::scan::{ScanError, module_path, read_files};
 

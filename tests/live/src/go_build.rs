@@ -9,7 +9,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::{BinariesError, KUBERNETES_VERSION, is_program};
+use crate::binaries::{BinariesError, KUBERNETES_VERSION, is_program};
 
 /// As in the Go module's `go` line. A Go since 1.21 that is older fetches this one by itself.
 pub(super) const OLDEST_GO: &str = "1.26";
