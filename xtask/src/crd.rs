@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::{Result, workspace};
 
-pub(crate) use self::proof::{Outcome, SHARED, proof};
+pub(crate) use self::proof::{Outcome, folder, proof};
 
 /// Runs `informer-gen crd` in the current folder. If it fails, it has printed why, and this process exits
 /// with its code.

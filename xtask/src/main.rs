@@ -85,7 +85,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["ci", steps @ ..] => ci::run(ci::Selection::Named(steps)),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
-        ["crd", "--proof"] => crd::proof(crd::SHARED).map(|_| ()),
+        ["crd", "--proof"] => crd::proof(&crd::folder()).map(|_| ()),
         ["crd", "--proof", folder] => crd::proof(folder).map(|_| ()),
         ["crd", arguments @ ..] => crd::run(arguments),
         ["e2e", arguments @ ..] => e2e::run(arguments).map(|_| ()),

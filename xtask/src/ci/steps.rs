@@ -106,7 +106,7 @@ fn ui() -> Result<Passed> {
 
 /// Runs the generator on the CRDs of real projects, if they are available.
 fn definitions() -> Result<Passed> {
-    Ok(match crd::proof(crd::SHARED)? {
+    Ok(match crd::proof(&crd::folder())? {
         crd::Outcome::Ran(note) => Passed::RanWith(note),
         crd::Outcome::Skipped(reason) => Passed::Skipped(reason),
     })
