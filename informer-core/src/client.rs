@@ -48,9 +48,9 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 ///
 /// # TLS
 /// The feature `rustls-tls` (default) is needed for `https`. Without it, `https` fails with
-/// [`ClientError::Build`], unless the program enables another TLS library in kube (its feature `openssl-tls`):
-/// then kube opens the connections, without keep-alive and with the proxies that kube's own features support,
-/// and an informer detects a dead peer by missing bookmarks, after about three minutes.
+/// [`ClientError::Build`], unless the program enables another TLS library in kube (its feature
+/// `openssl-tls`): then kube opens the connections, without keep-alive and with the proxies that kube's own
+/// features support, and an informer detects a dead peer by missing bookmarks, after about three minutes.
 pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError> {
     check(&config)?;
     let is_compressed = !std::mem::replace(&mut config.disable_compression, true);

@@ -144,6 +144,7 @@ impl<K: Object> Core<K> {
         self.wiring
             .commits
             .send_modify(|count| *count = count.wrapping_add(1));
+        // After the count, so that waiters do not wait for it.
         let retired = self.writer.reap();
         (self, retired)
     }

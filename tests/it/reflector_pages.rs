@@ -238,7 +238,11 @@ async fn a_list_that_gives_the_same_continue_token_twice_is_refused() {
     settle().await;
     let state = rig.informer.status().state;
     assert!(
-        matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("repeated its continue token")),
+        matches!(
+            &state,
+            State::BackingOff { error: SourceError::Protocol(reason), .. }
+                if reason.contains("repeated its continue token")
+        ),
         "{state}"
     );
 }
@@ -297,7 +301,10 @@ async fn pages_that_bring_nothing_are_paced_and_bounded() {
         );
         let state = rig.state().await;
         assert!(
-            matches!(&state, State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("page")),
+            matches!(
+                &state,
+                State::BackingOff { error: SourceError::Protocol(reason), .. } if reason.contains("page")
+            ),
             "{state}"
         );
     }

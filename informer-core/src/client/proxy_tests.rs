@@ -83,9 +83,9 @@ fn no_proxy_exempts_from_the_proxy_of_the_environment_only() {
     );
 }
 
-/// A proxy that accepts one connection, lets `greet` answer its handshake, and then responds to one request as
-/// the cluster with a stream that never ends. Returns its port, what it received, and its thread, which ends
-/// when the sender is dropped.
+/// A proxy that accepts one connection, lets `greet` answer its handshake, and then responds to one request
+/// as the cluster with a stream that never ends. Returns its port, what it received, and its thread, which
+/// ends when the sender is dropped.
 fn serve(
     greet: impl FnOnce(&mut TcpStream) -> String + Send + 'static,
 ) -> (u16, mpsc::Sender<()>, JoinHandle<(String, String)>) {

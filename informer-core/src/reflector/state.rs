@@ -126,6 +126,8 @@ impl Memory {
         let from = match (&self.position.version, self.continuity) {
             (_, Continuity::Lost) => ListFrom::MostRecent,
             (Some(version), Continuity::Kept) => ListFrom::NotOlderThan(version.clone()),
+            // The first list: any state will do, because a watch delivers the rest, and the server reads its
+            // cache and not etcd.
             (None, Continuity::Kept) => ListFrom::AnyCached,
         };
         Phase::List { from }
@@ -209,6 +211,7 @@ impl Memory {
         if self.version_refusals < VERSION_REFUSALS {
             return false;
         }
+        // The next list requests the newest state, which no server refuses for its version.
         self.version_refusals = 0;
         self.continuity = Continuity::Lost;
         true

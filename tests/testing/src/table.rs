@@ -32,7 +32,12 @@ fn has_phase(resource: &Resource) -> bool {
 }
 
 pub(crate) fn columns(resource: &Resource) -> Value {
-    let column = |name: &str, format: &str, description: &str| json!({ "name": name, "type": "string", "format": format, "description": description, "priority": 0 });
+    let column = |name: &str, format: &str, description: &str| {
+        json!({
+            "name": name, "type": "string", "format": format,
+            "description": description, "priority": 0,
+        })
+    };
     let mut columns = vec![column("Name", "name", "The name of the object.")];
     if has_phase(resource) {
         columns.push(column("Status", "", "The phase of the object."));
