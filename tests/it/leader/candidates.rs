@@ -13,8 +13,8 @@ use tower::ServiceExt as _;
 
 use super::*;
 
-/// The largest ratio of two clock rates is 1.1.
-const RATES: std::ops::Range<f64> = 0.9535..1.0488;
+/// The rates of clocks. Their largest ratio is 1.1.
+const RATES: [f64; 3] = [0.9535, 1.0, 1.0488];
 
 /// The network of one process.
 struct Network {
@@ -45,7 +45,7 @@ impl Network {
         let mut delay = |longest: f64| Duration::from_secs_f64(random.random_range(0.0..longest));
         let (before, after) = match self.weather {
             Weather::Good => (delay(0.05), delay(0.05)),
-            Weather::Bad => (delay(2.5), delay(2.5)),
+            Weather::Bad => (delay(0.5), delay(0.9)),
             Weather::Cut => (delay(0.01), delay(0.01)),
         };
         let mut loss = |percent: f64| random.random_bool(percent / 100.0);
@@ -77,12 +77,14 @@ impl Process {
             random: SmallRng::seed_from_u64(random.random()),
             weather: Weather::Good,
         }));
-        let clock = TestClock::with_rate(random.random_range(RATES));
-        // The shortest lease that these options allow, in whole seconds.
+        let clock = TestClock::with_rate(RATES[random.random_range(0..RATES.len())]);
+        // The longest deadline that this lease allows, and requests that may take a quarter of it.
         let election = LeaderElection::new(client(server, &network), "default", "lock")
             .identity(format!("p{number}"))
             .seed(random.random())
-            .lease_duration(seconds(12))
+            .lease_duration(seconds(4))
+            .renew_deadline(Duration::from_millis(3600))
+            .retry_period(seconds(1))
             .clock(clock.clone());
         Arc::new(Self {
             election,
@@ -190,7 +192,7 @@ async fn simulate(seed: u64) {
         let process = &all[random.random_range(0..all.len())];
         process.act(&mut random).await;
         for _ in 0..random.random_range(1..60) {
-            sleep(0.2).await;
+            sleep(0.05).await;
             check(&all, seed);
             led += usize::from(all.iter().any(|process| process.leads()));
         }
