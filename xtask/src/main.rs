@@ -8,6 +8,7 @@
 
 mod apiserver;
 mod artifact;
+mod bench;
 mod bloat;
 mod ci;
 mod codegen;
@@ -36,6 +37,7 @@ usage: cargo xtask <task>
 tasks:
   apiserver up        start a kube-apiserver, print its kubeconfig (--watch-list off, --port N)
   apiserver down      stop it; `kubeconfig` prints the path again, `build` only finds or builds the binaries
+  bench [row ..]      measure beside client-go, controller-runtime and kube-rs (--quick, --rounds N)
   bloat               check the size of the typed layer; time how long a small program takes to compile
   ci                  run everything CI runs, side by side, with a summary at the end
   ci --quick          run the steps of the everyday loop: fmt, tidy, codegen, clippy, test
@@ -79,6 +81,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
             command @ ("build" | "up" | "down" | "kubeconfig"),
             options @ ..,
         ] => apiserver::run(&[&[*command], options].concat()),
+        ["bench", arguments @ ..] => bench::run(arguments),
         ["bloat"] => bloat::run(),
         ["ci"] => ci::run(ci::Selection::Everything),
         ["ci", "--quick"] => ci::run(ci::Selection::Quick),

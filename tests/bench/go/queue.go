@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func newQueue() workqueue.TypedRateLimitingInterface[types.NamespacedName] {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]())
+}
+
+// queue adds keys from one goroutine while workers take them and mark them as done. See ../src/queue.rs.
+func queue(o options) figures {
+	keys := newKeys(o.distinct)
+	queue := newQueue()
+	var workers sync.WaitGroup
+	for range o.workers {
+		workers.Go(func() {
+			for {
+				key, shutdown := queue.Get()
+				if shutdown {
+					return
+				}
+				queue.Done(key)
+			}
+		})
+	}
+	start := time.Now()
+	for i := range o.additions {
+		queue.Add(keys[i%len(keys)])
+	}
+	queue.ShutDown()
+	workers.Wait()
+	elapsed := time.Since(start)
+	return figures{"additions_per_second": float64(o.additions) / elapsed.Seconds()}
+}
+
+// memory returns the bytes of the heap per queued key, without the strings. See ../src/memory.rs.
+func memory(o options) figures {
+	keys := newKeys(o.keys)
+	queue := newQueue()
+	before := heap()
+	for _, key := range keys {
+		queue.Add(key)
+	}
+	held := heap() - before
+	runtime.KeepAlive(queue)
+	runtime.KeepAlive(keys)
+	return figures{"bytes_per_key": float64(held) / float64(o.keys)}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+func newKeys(count int) []types.NamespacedName {
+	keys := make([]types.NamespacedName, count)
+	for i := range keys {
+		keys[i] = types.NamespacedName{
+			Namespace: fmt.Sprintf("namespace-%d", i%10),
+			Name:      fmt.Sprintf("object-%07d", i),
+		}
+	}
+	return keys
+}
