@@ -61,7 +61,7 @@ impl Candidate {
             .filter(|(_, event)| event == "acts")
             .map(|(at, _)| *at);
         let first = acts.next().unwrap();
-        (first, acts.last().unwrap_or(first))
+        (first, acts.next_back().unwrap_or(first))
     }
 
     fn last_event(&self) -> String {
