@@ -86,8 +86,8 @@ const STUCK_AFTER: Duration = Duration::from_secs(60);
 ///   that were not reconciled are reported ([`Stopped`]).
 /// - C5: after [`Request::wrote`], no reconcile of that key runs on a cache older than that write. A write
 ///   that does not appear delays the key by a bounded time, and is reported.
-/// - C6: with a [`Leadership`](crate::leader::Leadership), no reconcile starts or continues unless, by the clock of this process, the
-///   lease cannot have been taken by another.
+/// - C6: with a [`Leadership`](crate::leader::Leadership), no reconcile starts or continues unless, by the
+///   clock of this process, the lease cannot have been taken by another.
 /// - C7: keys of low priority (initial state, resyncs) wait a bounded time behind fresh changes.
 pub struct Controller<K: Object> {
     shared: Arc<ControllerShared<K>>,

@@ -181,8 +181,9 @@ impl<K: Object> ControllerBuilder<K> {
         self
     }
 
-    /// Sets the delays of failed keys. Default: [`default_controller_limiter`], as in client-go: per key 5 ms,
-    /// doubled with each failure up to 1000 s, and 10 retries per second over all keys, after a burst of 100.
+    /// Sets the delays of failed keys. Default: [`default_controller_limiter`], as in client-go: per key 5
+    /// ms, doubled with each failure up to 1000 s, and 10 retries per second over all keys, after a burst of
+    /// 100.
     pub fn backoff(mut self, limiter: impl RateLimiter<ObjectKey>) -> Self {
         self.limiter = Box::new(limiter);
         self

@@ -75,8 +75,8 @@ impl<K: Object> Predicate<K> {
     /// with every change of the spec, and when deletion begins, but not with changes of status or metadata.
     /// A resync does not pass.
     ///
-    /// Some kinds have no generation (Pods before 1.33, ConfigMaps, Secrets): updates of an object without one
-    /// always pass.
+    /// Some kinds have no generation (Pods before 1.33, ConfigMaps, Secrets): updates of an object without
+    /// one always pass.
     pub fn generation_changed() -> Self {
         Self::changed(
             |object| object.meta().generation,

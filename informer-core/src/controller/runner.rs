@@ -37,8 +37,8 @@ pub struct Run {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// The keys that were due, or due later, and were not started: each once. Those whose last reconcile ended
-    /// after the stop with an error or a requeue are among them.
+    /// The keys that were due, or due later, and were not started: each once. Those whose last reconcile
+    /// ended after the stop with an error or a requeue are among them.
     pub left: Vec<ObjectKey>,
     /// The keys whose reconcile was cancelled.
     pub cancelled: Vec<ObjectKey>,

@@ -152,8 +152,8 @@ impl Manager {
     /// the workers. Then it stops in reverse: no reconcile starts, running ones finish within the
     /// [grace period](Self::grace) or are cancelled, the lease is released, the caches stop.
     ///
-    /// The future is `Send` and `'static`, so it can be spawned. Dropping it stops everything at once, without
-    /// the release of the lease.
+    /// The future is `Send` and `'static`, so it can be spawned. Dropping it stops everything at once,
+    /// without the release of the lease.
     ///
     /// # Errors
     /// [`ManagerError`] if the caches do not sync (as
