@@ -5,7 +5,7 @@ use std::time::Duration;
 use counting::CountingWaker;
 use futures::FutureExt;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, advance, sleep};
+use tokio::time::{Instant, advance, sleep, timeout};
 
 use super::super::tests::{ms, next, nothing};
 use super::*;
@@ -42,7 +42,9 @@ fn worker(queue: &WorkQueue<&'static str>) -> JoinHandle<(&'static str, Duration
     let queue = queue.clone();
     let start = Instant::now();
     tokio::spawn(async move {
-        let item = queue.get().await.expect("the queue is open");
+        // A lost wake-up fails the test instead of blocking it.
+        let item = timeout(Duration::from_secs(3_600), queue.get()).await;
+        let item = item.expect("woken").expect("the queue is open");
         (*item, start.elapsed())
     })
 }
