@@ -195,6 +195,9 @@ pub(crate) enum Scenario {
     SlowWork(Duration),
     /// Waits for the sync of an informer that is refused, one after the other.
     RefusedWaits,
+    /// Watches bring neither events nor bookmarks and end normally; the server has not reached the version of
+    /// one of them.
+    MuteWatches,
 }
 
 /// What is sent instead of a version.

@@ -32,6 +32,9 @@ const BUSY_BOUND: Duration = Duration::from_secs(360);
 /// list may have one page per object.
 const LATE_BOUND: Duration = Duration::from_secs(3_600);
 
+/// A watch of this age without a bookmark counts as mute: the server's version is probed after two of them.
+const MUTE: Duration = Duration::from_secs(200);
+
 /// The status and request counts of one scope of one informer, at one time.
 pub(super) type Seen = (usize, ScopeStatus, Contact);
 
@@ -51,6 +54,7 @@ impl World<'_> {
             Scenario::SilentRewind { back } => self.silent_rewind(*back).await,
             Scenario::SlowWork(time) => self.slow_work(*time).await,
             Scenario::RefusedWaits => self.refused_waits().await,
+            Scenario::MuteWatches => self.mute_watches().await,
         }
     }
 
@@ -226,6 +230,35 @@ impl World<'_> {
                 ));
             }
             meanwhile(self);
+        }
+    }
+
+    /// A mute watch, a watch whose version is refused, and the mute watch that follows the newest state. The
+    /// informers probe the server, find nothing wrong, and stay live.
+    async fn mute_watches(&mut self) {
+        let before = self.seen();
+        let mute = self.strike(Rule::new(Fault::OmitProgressBookmarks));
+        self.server.close_watches();
+        self.advance(MUTE).await;
+        let refusals = Rule::new(Fault::version_too_large()).on(Verb::Watch);
+        let refused = self.strike(refusals.times(before.len() as u64));
+        self.server.close_watches();
+        self.advance(LONGEST_BACKOFF + MUTE).await;
+        self.server.faults().remove(refused);
+        self.server.close_watches();
+        self.advance(CHECK_EVERY).await;
+        self.server.faults().remove(mute);
+        let _ = self.check();
+        for ((number, before, _), (_, after, _)) in before.into_iter().zip(self.seen()) {
+            let lists = after.counts.lists - before.counts.lists;
+            let errors = after.counts.errors - before.counts.errors;
+            if !matches!(after.state, State::Live) || lists == 0 || errors > 10 {
+                self.report(format!(
+                    "informer {number} in {}, whose watches bring nothing: {errors} errors, {lists} lists, \
+                     state {}",
+                    after.scope, after.state
+                ));
+            }
         }
     }
 
