@@ -48,6 +48,18 @@ async fn an_explicit_page_size_is_always_used_and_pages_are_joined() {
     assert_eq!(rig.server.list().await.to_string(), "list >=10 limit 4");
 }
 
+/// Only pages that bring nothing are slowed down.
+#[tokio::test(start_paused = true)]
+async fn pages_with_new_objects_are_requested_without_a_pause() {
+    let mut rig = paging(1);
+    let begun = Instant::now();
+    rig.server.list().await.page_before("10", "C1", &["a@1"]);
+    rig.server.list().await.page_before("10", "C2", &["b@2"]);
+    rig.server.list().await.page("10", &["c@3"]);
+    rig.server.watch().await;
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
 /// Upstream: TestReflectorNotPaginatingNotConsistentReads.
 #[tokio::test(start_paused = true)]
 async fn a_list_not_older_than_a_version_is_not_paged() {
