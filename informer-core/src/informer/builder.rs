@@ -233,3 +233,21 @@ fn auditor<K: Object>(
         Box::new(move || relist.send()),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+    use crate::source::DecodeOn;
+    use crate::sync::Offload;
+
+    /// An informer on one thread must not decode on another.
+    #[test]
+    fn inline_work_includes_decoding() {
+        let builder = || SharedInformerBuilder::<ConfigMap>::over_sources(Vec::new());
+        let decode_on = |offload| builder().offload(offload).options.source.decode_on;
+        assert_eq!(decode_on(Offload::Inline), DecodeOn::Worker);
+        assert_eq!(decode_on(Offload::BlockingPool), DecodeOn::default());
+    }
+}

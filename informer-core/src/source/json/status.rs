@@ -159,4 +159,19 @@ mod tests {
         );
         assert!(status.message.ends_with("(1000015 bytes)"), "{status}");
     }
+
+    /// Proxies answer with JSON of their own, which must not be reported as a status of the server.
+    #[test]
+    fn a_status_has_its_kind_or_a_code_or_a_reason() {
+        for (json, is_status) in [
+            (r#"{"kind":"Status"}"#, true),
+            (r#"{"kind":"Error","code":403}"#, true),
+            (r#"{"reason":"Forbidden"}"#, true),
+            (r#"{"kind":"Error","message":"denied"}"#, false),
+            ("{}", false),
+            ("[]", false),
+        ] {
+            assert_eq!(parse(json.as_bytes()).is_some(), is_status, "{json}");
+        }
+    }
 }
