@@ -85,9 +85,9 @@ pub(super) async fn shown(writes: Vec<PendingWrite>) -> Vec<Unconfirmed> {
     // At once, because each wait has its own deadline, which begins with its first poll.
     let waits = writes
         .into_iter()
-        .map(async |PendingWrite { resource, shown }| match shown.await {
-            Ok(()) => None,
-            Err(reason) => Some(Unconfirmed { resource, reason }),
+        .map(|PendingWrite { resource, shown }| async move {
+            let reason = shown.await.err()?;
+            Some(Unconfirmed { resource, reason })
         });
     futures::future::join_all(waits)
         .await
