@@ -195,7 +195,7 @@ fn action(random: &mut SmallRng, informers: usize) -> Action {
                 Cancelled::AfterStart,
             ],
         )),
-        // Not one of the other scenarios: it is the usual way from a watch-list of the newest state to a probe.
+        // Drawn apart from the others: few other plans lead from a watch-list of the newest state to a probe.
         177 if random.random_bool(0.3) => Action::Scenario(Scenario::MuteWatches),
         _ => Action::Advance(Duration::from_millis(random.random_range(1..20_000))),
     }
