@@ -41,6 +41,7 @@ mod failure;
 mod logs;
 mod page;
 mod pod;
+mod probes;
 mod program;
 mod screen;
 mod script;
@@ -50,11 +51,12 @@ mod target;
 
 use std::convert::Infallible;
 use std::fmt::{self, Display};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::interval;
 
 use crate::server::ApiServer;
@@ -73,6 +75,9 @@ pub use table::PodTable;
 const FOOTER_EVERY: Duration = Duration::from_millis(200);
 /// How many lines may wait for a script.
 const LINES: usize = 1024;
+
+/// Ready when the program ends. See [`Demo::run_until_end`].
+pub type End = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A running program: its server, its output and its end.
 pub struct Demo {
@@ -229,6 +234,45 @@ impl Demo {
                 _ = footer.tick(), if has_footer => screen.footer(&status()),
             }
         }
+    }
+
+    /// Runs something that ends by itself soon after the future it receives is ready, which is at the end of
+    /// the program, and returns its outcome.
+    pub async fn run_until_end<F: Future>(&mut self, start: impl FnOnce(End) -> F) -> F::Output {
+        let (running, ended) = oneshot::channel::<Infallible>();
+        let end = async { drop(ended.await) };
+        let mut run = pin!(start(Box::pin(end)));
+        match self.or_end(&mut run).await {
+            Some(outcome) => outcome,
+            None => {
+                drop(running);
+                run.await
+            }
+        }
+    }
+
+    /// Answers `/readyz` and `/livez` at the address in the variable `PROBE_ADDRESS`, such as `0.0.0.0:8081`;
+    /// nothing without it.
+    ///
+    /// # Errors
+    /// If it cannot listen there.
+    pub async fn serve_probes<H, R, L>(
+        &self,
+        health: H,
+        ready: impl Fn(&H) -> std::result::Result<(), R> + Send + Sync + 'static,
+        live: impl Fn(&H) -> std::result::Result<(), L> + Send + Sync + 'static,
+    ) -> Result
+    where
+        H: Send + Sync + 'static,
+        R: Display + 'static,
+        L: Display + 'static,
+    {
+        if let Ok(address) = std::env::var("PROBE_ADDRESS") {
+            let listener = TcpListener::bind(&address).await;
+            let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
+            tokio::spawn(probes::serve(listener, health, ready, live));
+        }
+        Ok(())
     }
 
     /// Stops the script and shows the summary.

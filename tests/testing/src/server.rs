@@ -15,6 +15,7 @@ use crate::faults::Faults;
 use crate::http::Listener;
 use crate::log::Requests;
 use crate::object::{Object, Stored, metadata_str};
+use crate::patch::merge_patch;
 use crate::registry::{Resource, Scope};
 use crate::service::ApiService;
 use crate::shared::Shared;
@@ -178,6 +179,37 @@ impl ApiServer {
         self.direct(object, |state, write, name, object| {
             state.update(write, name, object, Part::Main)
         })
+    }
+
+    /// Merges these fields into the object with their type, namespace and name, as a JSON merge patch does:
+    /// such as a status that a controller of the cluster would write.
+    ///
+    /// ```
+    /// # fn example(server: &informer_testing::ApiServer) -> Result<(), Box<dyn std::error::Error>> {
+    /// server.merge(&serde_json::json!({
+    ///     "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": "shop", "name": "front" },
+    ///     "status": { "observedGeneration": 1, "readyReplicas": 3 },
+    /// }))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As the API: unknown kind, not found.
+    pub fn merge<T: Serialize>(&self, fields: &T) -> Result<(), ApiError> {
+        let (resource, fields) = self.read_typed(fields)?;
+        let (namespace, name) = (metadata_str(&fields, "namespace"), metadata_str(&fields, "name"));
+        let write = direct_write(&resource, namespace);
+        let stored = self.shared.write(|state| {
+            let current: Value = decode(&resource, &*state.read(&resource, namespace, name)?)?;
+            let merged = merge_patch(&current, &Value::Object(fields.clone()))
+                .map_err(|error| ApiError::bad_request(error.to_string()))?;
+            match merged {
+                Value::Object(merged) => state.update(&write, name, merged, Part::Main),
+                _ => Err(ApiError::bad_request("not an object")),
+            }
+        });
+        stored.map(drop)
     }
 
     /// Deletes the object with the type, namespace and name of the given value. Finalizers delay it, as for a

@@ -1,6 +1,7 @@
 //! A pod in a few words, and the difference between two states of one.
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// The phase as `kubectl` shows it: a pod that is being deleted is `Terminating`, whatever its status says.
 pub(super) fn phase(pod: &Pod) -> &str {
@@ -20,8 +21,13 @@ pub(super) fn node(pod: &Pod) -> Option<&str> {
 
 /// `namespace/name`.
 pub(super) fn name(pod: &Pod) -> String {
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    let name = pod.metadata.name.as_deref().unwrap_or_default();
+    name_of(&pod.metadata)
+}
+
+/// `namespace/name` of any object in a namespace.
+pub(super) fn name_of(meta: &ObjectMeta) -> String {
+    let namespace = meta.namespace.as_deref().unwrap_or_default();
+    let name = meta.name.as_deref().unwrap_or_default();
     format!("{namespace}/{name}")
 }
 

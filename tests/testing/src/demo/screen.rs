@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::page::{Look, Page, Tone};
@@ -107,6 +109,28 @@ impl Screen {
         state.events.deleted += 1;
         let node = pod::node(pod).unwrap_or("no node");
         state.event(Tone::Bad, "deleted", &pod::name(pod), &format!("was on {node}"));
+    }
+
+    /// Shows the conditions in the status of an object: its name, and the reason and message of each.
+    pub fn conditions<K: kube::Resource + Serialize>(&self, object: &K) {
+        let name = pod::name_of(object.meta());
+        let value = serde_json::to_value(object).unwrap_or_default();
+        let conditions = value["status"]["conditions"].as_array().map(Vec::as_slice);
+        let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+        let mut words: Vec<String> = conditions
+            .unwrap_or_default()
+            .iter()
+            .map(|condition| format!("{}: {}", text(&condition["reason"]), text(&condition["message"])))
+            .collect();
+        if words.is_empty() {
+            words.push("no conditions".to_owned());
+        }
+        self.line(format_args!("{name} {}", words.join(", ")));
+    }
+
+    /// Shows that an object was deleted.
+    pub fn removed<K: kube::Resource>(&self, object: &K) {
+        self.line(format_args!("{} deleted", pod::name_of(object.meta())));
     }
 
     /// Shows a table, unless the last one shown differs in its heading only.

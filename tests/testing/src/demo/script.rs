@@ -54,6 +54,7 @@ enum Step {
     Create(Value),
     CreateYaml(&'static str),
     Update(Value),
+    Merge(Value),
     Delete(Value),
     /// Waits for a line with these parts.
     Shown(&'static str),
@@ -94,6 +95,11 @@ impl Script {
     /// Replaces an object.
     pub fn update(self, object: Value) -> Self {
         self.then(Step::Update(object))
+    }
+
+    /// Merges fields into an object with their type, namespace and name.
+    pub fn merge(self, fields: Value) -> Self {
+        self.then(Step::Merge(fields))
     }
 
     /// Deletes an object by its type, namespace and name.
@@ -152,6 +158,7 @@ impl Step {
             Self::Create(object) => drop(server.create(&object)?),
             Self::CreateYaml(text) => drop(server.create(&serde_saphyr::from_str::<Value>(text)?)?),
             Self::Update(object) => drop(server.update(&object)?),
+            Self::Merge(fields) => server.merge(&fields)?,
             Self::Delete(object) => server.delete(&object)?,
             Self::Shown(_) => {}
         }

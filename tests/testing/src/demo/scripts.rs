@@ -93,23 +93,25 @@ impl Script {
         (0..3).fold(script, |script, _| script.shown("resync shop/front-4"))
     }
 
-    /// Websites and their plan, which are custom resources, with a Deployment; a website outgrows its plan,
-    /// the plan grows, and the website is deleted. `definitions` are the CustomResourceDefinitions, in YAML.
-    pub fn websites(definitions: impl IntoIterator<Item = &'static str>) -> Self {
-        let script = definitions.into_iter().fold(Self::new(), Self::create_yaml);
-        script
-            .create(plan(2))
-            .create(website("front", 1))
-            .create(website("blog", 1))
-            .create(deployment("front", 1))
-            .shown("shop/front 1 of 1 ready, within small")
-            .update(website("front", 3))
-            .shown("shop/front 1 of 3 ready, small allows only 2")
-            .update(plan(5))
-            .shown("shop/front 1 of 3 ready, within small")
-            .update(deployment("front", 3))
-            .shown("shop/front 3 of 3 ready")
-            .delete(website("front", 3))
+    /// A website, which is a custom resource, for a program that runs its pods by a Deployment. The script
+    /// does what controllers and people do: pods become ready, the website grows, its Deployment and then the
+    /// website itself are deleted. `definition` is the CustomResourceDefinition, in YAML.
+    pub fn websites(definition: &'static str) -> Self {
+        Self::new()
+            .create_yaml(definition)
+            .create(website(1))
+            .shown("shop/front Progressing: 0 of 1")
+            .merge(ready_replicas(1))
+            .shown("shop/front Available: 1 of 1")
+            .merge(website(3))
+            .shown("shop/front Progressing: 1 of 3")
+            .merge(ready_replicas(3))
+            .shown("shop/front Available: 3 of 3")
+            .delete(deployment())
+            .shown("shop/front Progressing: 0 of 3")
+            .merge(ready_replicas(3))
+            .shown("shop/front Available: 3 of 3")
+            .delete(website(3))
             .shown("shop/front deleted")
     }
 }
@@ -148,24 +150,23 @@ fn slice(namespace: &str, name: &str, endpoints: &[(&str, Option<bool>)]) -> Val
     })
 }
 
-fn plan(max_replicas: i32) -> Value {
-    json!({
-        "apiVersion": "hosting.example.com/v1", "kind": "Plan", "metadata": { "name": "small" },
-        "spec": { "maxReplicas": max_replicas, "support": "Mail" },
-    })
-}
-
-fn website(name: &str, replicas: i32) -> Value {
+fn website(replicas: i32) -> Value {
     json!({
         "apiVersion": "hosting.example.com/v1", "kind": "Website",
-        "metadata": { "namespace": "shop", "name": name },
-        "spec": { "plan": "small", "image": "registry.example.com/site:1", "replicas": replicas },
+        "metadata": { "namespace": "shop", "name": "front" },
+        "spec": { "plan": "small", "image": "registry.example.com/site:1", "replicas": replicas, "port": 8080 },
     })
 }
 
-fn deployment(name: &str, ready: i32) -> Value {
+fn deployment() -> Value {
     json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": "shop", "name": name },
-        "spec": { "selector": {}, "template": {} }, "status": { "readyReplicas": ready },
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": "shop", "name": "front" },
     })
+}
+
+/// The status of the Deployment when its controller has seen every change of it.
+fn ready_replicas(ready: i32) -> Value {
+    let mut fields = deployment();
+    fields["status"] = json!({ "observedGeneration": 1_000, "readyReplicas": ready });
+    fields
 }

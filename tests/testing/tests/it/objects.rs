@@ -3,6 +3,7 @@
 use http::Method;
 use informer_testing::{ApiServer, Clock};
 use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
@@ -495,4 +496,27 @@ async fn empty_metadata_is_omitted() {
     for field in ["labels", "annotations", "finalizers"] {
         assert!(created["metadata"].get(field).is_none(), "{created}");
     }
+}
+
+#[test]
+fn merge_changes_the_given_fields_with_the_status() {
+    let server = ApiServer::start();
+    let metadata = json!({ "namespace": "shop", "name": "front" });
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+        "spec": { "replicas": 2, "selector": {}, "template": {} },
+    });
+    let created = server.create(&deployment).unwrap();
+    let fields = |name: &str| {
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": "shop", "name": name },
+            "status": { "readyReplicas": 2 },
+        })
+    };
+    server.merge(&fields("front")).unwrap();
+    let merged = json!(server.objects::<Deployment>()[0]);
+    assert_eq!(merged["status"], json!({ "readyReplicas": 2 }));
+    assert_eq!(merged["spec"]["replicas"], 2);
+    assert_eq!(merged["metadata"]["uid"], created["metadata"]["uid"]);
+    assert_eq!(server.merge(&fields("other")).unwrap_err().code(), 404);
 }
