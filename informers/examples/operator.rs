@@ -1,147 +1,250 @@
-//! Websites, their plans and their deployments, under one factory: `cargo run --example operator -- --help`.
+//! An operator that runs each Website by a Deployment and a Service: `cargo run --example operator -- --help`
 //!
-//! Two of the kinds are custom resources, whose informers `informer-gen crd` has written; the third is a
-//! built-in one: `cargo xtask crd -f informers/examples/operator/crds --out
-//! informers/examples/operator/generated`
+//! `cargo xtask crd -f examples/operator/crds --out ..` wrote its kinds; `operator/deploy.yaml` deploys it.
 
 #[path = "operator/generated/mod.rs"]
 mod generated;
 
-use std::collections::BTreeSet;
-use std::process::ExitCode;
+use std::{fmt::Debug, iter::zip, process::ExitCode, sync::Arc, time::Duration};
 
-use futures::StreamExt as _;
-use futures::stream::select_all;
-use generated::hosting_example_com::v1::{PlanLister, Website, WebsiteLister};
-use generated::prelude::*;
-use informer_testing::demo::{self, Demo, Program, Script};
-use informers::{Event, Index, IndexDefinition, ObjectKey, SharedInformerFactory, apps, client};
-use kube::ResourceExt as _;
+use generated::hosting_example_com::v1::Website;
+use informer_testing::demo::{self, Demo, End, Program, Script};
+use informers::controller::{
+    Action, Controller, Health, LeaderElection, Manager, Predicate, Request, terminated,
+};
+use informers::{Event, Object, SharedInformer, SharedInformerFactory, client};
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::{NamespaceResourceScope as Namespaced, jiff::Timestamp};
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube::runtime::events::{self, EventType, Recorder};
+use kube::runtime::{controller::Action as Done, finalizer};
+use kube::{Client, Error, Resource, ResourceExt as _};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+const OPERATOR: &str = "website-operator";
+const FINALIZER: &str = "hosting.example.com/children";
+const CRD: &str = include_str!("operator/crds/websites.yaml");
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let program = Program::new("Shows every website with its plan and its ready pods, and every change.");
-    let plans = include_str!("operator/crds/plans.yaml");
-    let websites = include_str!("operator/crds/websites.yaml");
-    program
-        .script(Script::websites([plans, websites]))
-        .run(follow_websites)
-        .await
+    let program = Program::new("Runs each website by a Deployment and a Service.");
+    program.script(Script::websites(CRD)).run(operate).await
 }
 
-/// Which websites have a plan: a change of the plan affects these.
-static BY_PLAN: IndexDefinition<Website, String> =
-    IndexDefinition::new("plan", |website| vec![website.spec.plan.clone()]);
-
-/// The caches to read from.
-struct Caches {
-    websites: WebsiteLister,
-    by_plan: Index<Website, String>,
-    plans: PlanLister,
-    deployments: apps::v1::DeploymentLister,
-}
-
-async fn follow_websites(demo: &mut Demo) -> demo::Result {
+async fn operate(demo: &mut Demo) -> demo::Result {
     // The cluster of your kubeconfig, or an embedded server on which something happens.
     let client = demo.connect(client::try_default()).await?;
-    let mut builder = SharedInformerFactory::builder(client).kind::<Website>(|sites| sites.index(&BY_PLAN));
+    let mut builder = SharedInformerFactory::builder(client.clone());
     if let Some(namespaces) = demo.namespaces() {
         builder = builder.namespaces(namespaces);
     }
-    let factory = builder.build()?;
-    let hosting = factory.hosting_example_com().v1();
-    let (websites, plans) = (hosting.websites(), hosting.plans());
-    let deployments = factory.apps().v1().deployments();
-    let caches = Caches {
-        websites: websites.lister(),
-        by_plan: websites.informer().index(&BY_PLAN)?,
-        plans: plans.lister(),
-        deployments: deployments.lister(),
-    };
-    // Each event as the websites it affects. A deployment has the name of its website.
-    let websites = websites
-        .informer()
-        .events()
-        .map(|event| affected_by_website(&event));
-    let plans = plans
-        .informer()
-        .events()
-        .map(|event| Affected::HavePlan(event.object().name_any()));
-    let deployments = deployments
-        .informer()
-        .events()
-        .map(|event| Affected::One(event.key()));
-    let mut changes = select_all([websites.boxed(), plans.boxed(), deployments.boxed()]);
-
-    factory.start();
-    let mut progress = factory.progress();
-    let synced = factory.wait_for_sync_within(demo.timeout());
-    demo.wait(synced, async || progress.next().await).await?;
-
-    let mut shown = BTreeSet::new();
-    while let Some(affected) = demo.or_end(changes.next()).await.flatten() {
-        for line in caches.lines(&affected) {
-            // The initial state arrives as events of three kinds, and a website may be in several of them.
-            if shown.insert(line.clone()) {
-                demo.line(line);
-            }
-        }
-    }
-    factory.shutdown().await;
+    let (factory, screen) = (builder.build()?, demo.screen());
+    let websites = factory.informer_for::<Website>();
+    websites.add_handler(move |event| match event {
+        Event::Deleted(deleted) => screen.removed(&**deleted.last_known()),
+        _ => screen.conditions(&**event.object()),
+    })?;
+    // One replica works, and the others wait with full caches until it ends.
+    let manager = manager(&client, factory)?.leader_election(election(client));
+    let health = manager.health();
+    demo.serve_probes(health, Health::ready, Health::live).await?;
+    let stop = async |end: End| tokio::select! { () = terminated() => {}, () = end => {} };
+    demo.run_until_end(|end| manager.run_until(stop(end))).await?;
     Ok(())
 }
 
-/// The websites that a change affects.
-enum Affected {
-    One(Option<ObjectKey>),
-    Deleted(Option<ObjectKey>),
-    HavePlan(String),
+pub(crate) fn election(client: Client) -> LeaderElection {
+    let namespace = std::env::var("POD_NAMESPACE").unwrap_or_else(|_| "default".to_owned());
+    let is_short = std::env::var("SHORT_LEASE").is_ok(); // for tests
+    let [lease, renew, retry] = (if is_short { [3, 2, 1] } else { [15, 10, 2] }).map(Duration::from_secs);
+    let election = LeaderElection::new(client, namespace, OPERATOR).lease_duration(lease);
+    election.renew_deadline(renew).retry_period(retry)
 }
 
-fn affected_by_website(event: &Event<Website>) -> Affected {
-    match event {
-        Event::Deleted(deleted) => Affected::Deleted(deleted.key()),
-        _ => Affected::One(event.key()),
-    }
+pub(crate) fn manager(client: &Client, factory: SharedInformerFactory) -> demo::Result<Manager> {
+    let websites = factory.informer_for::<Website>();
+    let (deployments, services) = (factory.informer_for(), factory.informer_for());
+    // Our own changes of the status are not news, but that of the finalizer is.
+    let finalizers = Predicate::value_changed(|website: &Website| website.metadata.finalizers.clone());
+    let controller = Controller::new("website", &websites)
+        .filter(Predicate::generation_changed().or(finalizers))
+        .owns(&deployments)
+        .owns(&services)
+        .workers(4)
+        .build()?;
+    let context = Arc::new(Context {
+        client: client.clone(),
+        recorder: Recorder::new(client.clone(), OPERATOR.into()),
+        websites,
+        deployments,
+        services,
+    });
+    Ok(Manager::new(factory).controller(controller, move |request| reconcile(request, context.clone())))
 }
 
-impl Caches {
-    /// What to show of the websites that a change affects. The caches have the change already.
-    fn lines(&self, affected: &Affected) -> Vec<String> {
-        match affected {
-            Affected::Deleted(key) => key
-                .iter()
-                .map(|key| format!("{:<15} deleted", key.to_string()))
-                .collect(),
-            Affected::HavePlan(name) => self
-                .by_plan
-                .get(name)
-                .iter()
-                .map(|website| self.row(website))
-                .collect(),
-            Affected::One(key) => {
-                let website = key.as_ref().and_then(|key| self.websites.get_key(key));
-                website.iter().map(|website| self.row(website)).collect()
-            }
+struct Context {
+    client: Client,
+    recorder: Recorder,
+    websites: SharedInformer<Website>,
+    deployments: SharedInformer<Deployment>,
+    services: SharedInformer<Service>,
+}
+
+async fn reconcile(
+    request: Request<Website>,
+    context: Arc<Context>,
+) -> Result<Action, finalizer::Error<Error>> {
+    let Some(website) = request.object() else {
+        return Ok(Action::await_change());
+    };
+    let site = Site {
+        request: &request,
+        context: &context,
+        website: &website,
+    };
+    // When it has added the finalizer it returns: that change leads to the next reconcile.
+    finalizer::finalizer(&site.api(), FINALIZER, website.clone(), async |step| {
+        match step {
+            finalizer::Event::Apply(_) => site.apply().await?,
+            finalizer::Event::Cleanup(_) => site.clean_up().await?,
+        }
+        Ok(Done::await_change())
+    })
+    .await?;
+    Ok(Action::requeue(Duration::from_secs(300)))
+}
+
+struct Site<'a> {
+    request: &'a Request<Website>,
+    context: &'a Context,
+    website: &'a Website,
+}
+
+/// A kind of object that websites own.
+trait Child: Object<DynamicType = (), Scope = Namespaced> + Clone + Debug + Serialize + DeserializeOwned {}
+impl Child for Deployment {}
+impl Child for Service {}
+
+impl Site<'_> {
+    async fn apply(&self) -> Result<(), Error> {
+        let (spec, labels) = (&self.website.spec, json!({ "website": self.website.name_any() }));
+        let (replicas, port) = (spec.replicas.unwrap_or(1), spec.port.unwrap_or(8080));
+        let ports = json!([{ "port": 80, "protocol": "TCP", "targetPort": port }]);
+        let service = json!({ "selector": labels, "ports": ports });
+        self.ensure(&self.context.services, service).await?;
+        let ports = json!([{ "containerPort": port, "protocol": "TCP" }]);
+        let pod = json!({ "containers": [{ "name": "site", "image": spec.image, "ports": ports }] });
+        let template = json!({ "metadata": { "labels": labels }, "spec": pod });
+        let wanted =
+            json!({ "replicas": replicas, "selector": { "matchLabels": labels }, "template": template });
+        let deployment = self.ensure(&self.context.deployments, wanted).await?;
+        let status = deployment.status.clone().unwrap_or_default();
+        let ready = status.ready_replicas.unwrap_or(0);
+        let message = format!("{ready} of {replicas} pods are ready");
+        // The numbers count only if they describe the newest spec.
+        match status.observed_generation >= deployment.metadata.generation && ready >= replicas {
+            true => self.report("True", "Available", &message).await,
+            false => self.report("False", "Progressing", &message).await,
         }
     }
 
-    fn row(&self, website: &Website) -> String {
-        let (namespace, name) = (website.namespace().unwrap_or_default(), website.name_any());
-        let deployment = self.deployments.deployments(&namespace).get(&name);
-        let status = deployment
-            .as_ref()
-            .and_then(|deployment| deployment.status.as_ref());
-        let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
-        let wanted = website.spec.replicas.unwrap_or(1);
-        let plan = &website.spec.plan;
-        let limit = match self.plans.get(plan) {
-            None => format!("no plan {plan}"),
-            Some(found) if wanted > found.spec.max_replicas => {
-                format!("{plan} allows only {}", found.spec.max_replicas)
-            }
-            Some(_) => format!("within {plan}"),
+    /// Deletes the children first, so that a deleted website is offline.
+    async fn clean_up(&self) -> Result<(), Error> {
+        self.delete(&self.context.deployments).await?;
+        self.delete(&self.context.services).await?;
+        let (request, uid) = (self.request, self.website.uid().unwrap_or_default());
+        request.deleted(&self.context.websites, request.key(), &uid); // follows, by the finalizer
+        self.publish("Removed", "the website is offline").await;
+        Ok(())
+    }
+
+    /// Writes a child with this spec by server-side apply, unless the cache shows it already.
+    async fn ensure<K: Child>(&self, children: &SharedInformer<K>, spec: Value) -> Result<Arc<K>, Error> {
+        let params = match children.indexer().owned_by(self.website).pop() {
+            Some(child) if is_within(&spec, &json!(*child)["spec"]) => return Ok(child),
+            Some(_) => PatchParams::apply(OPERATOR).force(),
+            None => PatchParams::apply(OPERATOR), // refused if an object of this name is not ours
         };
-        format!("{namespace}/{name:<10} {ready} of {wanted} ready, {limit}")
+        let (name, owners) = (self.website.name_any(), [self.website.controller_owner_ref(&())]);
+        let metadata = json!({ "name": name, "ownerReferences": owners });
+        let (version, kind) = (K::api_version(&()), K::kind(&()));
+        let wanted = json!({ "apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec });
+        let written: K = self.api().patch(&name, &params, &Patch::Apply(wanted)).await?;
+        // The website is not reconciled again before the cache shows this.
+        self.request.wrote(children, &written);
+        self.publish("Applied", &format!("applied the {kind}")).await;
+        Ok(Arc::new(written))
+    }
+
+    async fn delete<K: Child>(&self, children: &SharedInformer<K>) -> Result<(), Error> {
+        let (api, params) = (self.api::<K>(), DeleteParams::background());
+        for child in children.indexer().owned_by(self.website) {
+            match api.delete(&child.name_any(), &params).await {
+                Err(Error::Api(status)) if status.is_not_found() => {}
+                outcome => drop(outcome?),
+            }
+            let uid = child.uid().unwrap_or_default();
+            self.request.deleted(children, self.request.key(), &uid);
+        }
+        Ok(())
+    }
+
+    /// Writes the status if it changed, and an event if the website became ready or is no longer ready.
+    async fn report(&self, status: &str, reason: &str, message: &str) -> Result<(), Error> {
+        let (last, generation) = (json!(self.website.status), self.website.metadata.generation);
+        let since = &last["conditions"][0]["lastTransitionTime"];
+        let (is_news, since) = match last["conditions"][0]["status"] == status {
+            true => (false, since.clone()),
+            false => (true, json!(Time(Timestamp::now()))),
+        };
+        let ready = json!({
+            "type": "Ready", "status": status, "reason": reason, "message": message,
+            "observedGeneration": generation, "lastTransitionTime": since,
+        });
+        let wanted = json!({ "observedGeneration": generation, "conditions": [ready] });
+        if wanted == last {
+            return Ok(());
+        }
+        let (name, params) = (self.website.name_any(), PatchParams::default());
+        let patch = Patch::Merge(json!({ "status": wanted }));
+        let written: Website = self.api().patch_status(&name, &params, &patch).await?;
+        self.request.wrote(&self.context.websites, &written);
+        if is_news {
+            self.publish(reason, message).await;
+        }
+        Ok(())
+    }
+
+    /// Events inform people: one that cannot be published is logged and not retried.
+    async fn publish(&self, reason: &str, note: &str) {
+        let event = events::Event {
+            type_: EventType::Normal,
+            reason: reason.to_owned(),
+            note: Some(note.to_owned()),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        let (recorder, website) = (&self.context.recorder, self.website.object_ref(&()));
+        if let Err(error) = recorder.publish(&event, &website).await {
+            tracing::warn!(%error, reason, "did not publish an event");
+        }
+    }
+
+    fn api<K: Resource<DynamicType = (), Scope = Namespaced>>(&self) -> Api<K> {
+        let namespace = self.website.namespace().unwrap_or_default();
+        Api::namespaced(self.context.client.clone(), &namespace)
+    }
+}
+
+/// Whether the actual state has everything that is wanted. What the server added is not compared.
+fn is_within(wanted: &Value, actual: &Value) -> bool {
+    match (wanted, actual) {
+        (Value::Object(fields), _) => fields.iter().all(|(name, value)| is_within(value, &actual[name])),
+        (Value::Array(wanted), Value::Array(actual)) => {
+            wanted.len() == actual.len() && zip(wanted, actual).all(|(a, b)| is_within(a, b))
+        }
+        _ => wanted == actual,
     }
 }

@@ -9,6 +9,7 @@ const MOST_COLUMNS: usize = 110;
 fn limit(name: &str) -> usize {
     match name {
         "quickstart" => 80,
+        "operator" => 250,
         _ => 150,
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 
-/// A website, run by a deployment of its name.
+/// A website, run by a Deployment and a Service of its name.
 ///
 /// `websites` in `hosting.example.com/v1`, namespaced. Its status is written with separate
 /// requests (`/status`).
@@ -120,13 +120,18 @@ pub struct WebsiteSpec {
     /// `domains`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domains: Option<Vec<String>>,
-    /// `image`, which the schema does not describe.
+    /// The image of its container.
     #[serde(default, deserialize_with = "or_default")]
     pub image: String,
     /// The name of its plan.
     #[serde(default, deserialize_with = "or_default")]
     pub plan: String,
-    /// `replicas`, which the schema does not describe.
+    /// The port on which the container listens.
+    ///
+    /// Left out, the server makes it `8080`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<i32>,
+    /// The number of pods, limited by its plan.
     ///
     /// Left out, the server makes it `1`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +148,7 @@ pub struct WebsiteStatus {
     /// `conditions`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
-    /// `observedGeneration`, which the schema does not describe.
+    /// The generation of the spec that this status describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }

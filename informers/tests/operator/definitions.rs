@@ -1,20 +1,13 @@
-//! Tests of the generated informers of the `operator` example on an embedded API server, and of their
-//! definitions.
-
-#![cfg(feature = "core")]
-#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
-
-#[path = "../examples/operator/generated/mod.rs"]
-mod generated;
+//! The generated informers on an embedded API server, and their definitions.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use generated::hosting_example_com::v1::website::WebsiteSpec;
-use generated::hosting_example_com::v1::{Website, WebsiteInformer, WebsiteNamespaceLister};
-use generated::hosting_example_com::v1beta1;
-use generated::prelude::*;
+use crate::generated::hosting_example_com::v1::website::WebsiteSpec;
+use crate::generated::hosting_example_com::v1::{Website, WebsiteInformer, WebsiteNamespaceLister};
+use crate::generated::hosting_example_com::v1beta1;
+use crate::generated::prelude::*;
 use informer_gen::crd::{self, Reading, TreeOptions};
 use informer_testing::ApiServer;
 use informers::{Event, Selector, SharedInformerFactory};
@@ -24,7 +17,7 @@ use serde_json::{Value, json};
 
 /// Included as a program includes the output of its build script.
 mod included {
-    include!("../examples/operator/generated/mod.rs");
+    include!("../../examples/operator/generated/mod.rs");
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -1,0 +1,15 @@
+//! The example `operator`: its generated kinds, and its reconciler on an embedded API server.
+
+#![cfg(all(feature = "apps", feature = "core", feature = "events"))]
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
+mod definitions;
+#[path = "../../examples/operator/generated/mod.rs"]
+mod generated;
+mod reconcile;
+mod rights;
+
+/// The program. Only its command line is not used here.
+#[allow(dead_code, reason = "the tests call its manager, not its main function")]
+#[path = "../../examples/operator.rs"]
+mod operator;
