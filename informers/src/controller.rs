@@ -44,6 +44,58 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Tests
+//!
+//! With the crate `informer-testing` a test of a controller is ten lines. The clock is tokio's, paused, so
+//! that retries and leases take no time:
+//!
+//! ```
+//! # #[cfg(feature = "core")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use informer_testing::ApiServer;
+//! # use informers::SharedInformerFactory;
+//! # use informers::controller::{Action, Controller, Manager, Request};
+//! # use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+//! # use serde_json::json;
+//! # fn manager(client: kube::Client) -> Result<Manager, Box<dyn std::error::Error>> {
+//! #     let factory = SharedInformerFactory::new(client.clone());
+//! #     let secrets = factory.core().v1().secrets().informer();
+//! #     let maps = factory.core().v1().config_maps().informer();
+//! #     let controller = Controller::new("maps", &maps).owns(&secrets).build()?;
+//! #     let reconcile = move |request: Request<ConfigMap>| {
+//! #         let (secrets, client) = (secrets.clone(), client.clone());
+//! #         async move {
+//! #             let Some(map) = request.object() else { return Ok(Action::await_change()) };
+//! #             if secrets.indexer().owned_by(&*map).is_empty() {
+//! #                 let mut secret = Secret::default();
+//! #                 secret.metadata.name = map.metadata.name.clone();
+//! #                 secret.metadata.owner_references =
+//! #                     kube::Resource::controller_owner_ref(&*map, &()).map(|owner| vec![owner]);
+//! #                 let api = kube::Api::default_namespaced(client);
+//! #                 let made = api.create(&Default::default(), &secret).await?;
+//! #                 request.wrote(&secrets, &made);
+//! #             }
+//! #             Ok::<_, kube::Error>(Action::await_change())
+//! #         }
+//! #     };
+//! #     Ok(Manager::new(factory).controller(controller, reconcile))
+//! # }
+//! let server = ApiServer::start();
+//! let manager = manager(server.client())?; // of the program under test: a Secret for each ConfigMap
+//! let run = tokio::spawn(manager.run_until(std::future::pending()));
+//!
+//! server.create(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } }))?;
+//! let secrets = server.until(|secrets: &[Secret]| secrets.len() == 1).await?;
+//! server.delete(&secrets[0])?;
+//! server.until(|secrets: &[Secret]| secrets.len() == 1).await?; // it was created again
+//! run.abort();
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "core"))]
+//! # fn main() {}
+//! ```
 
 mod health;
 mod manager;

@@ -415,6 +415,6 @@ pub mod source {
 }
 
 /// Compiles the example of the README.
-#[cfg(all(doctest, feature = "core"))]
+#[cfg(all(doctest, feature = "apps", feature = "core"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
