@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 mod definitions;
+#[allow(clippy::duplicate_mod, reason = "the program keeps its own private")]
 #[path = "../../examples/operator/generated/mod.rs"]
 mod generated;
 mod reconcile;
