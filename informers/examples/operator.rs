@@ -3,7 +3,7 @@
 //! `cargo xtask crd -f examples/operator/crds --out ..` wrote its kinds; `operator/deploy.yaml` deploys it.
 
 #[path = "operator/generated/mod.rs"]
-mod generated;
+pub(crate) mod generated;
 
 use std::{fmt::Debug, iter::zip, process::ExitCode, sync::Arc, time::Duration};
 

@@ -4,9 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 mod definitions;
-#[allow(clippy::duplicate_mod, reason = "the program keeps its own private")]
-#[path = "../../examples/operator/generated/mod.rs"]
-mod generated;
 mod reconcile;
 mod rights;
 
@@ -14,3 +11,5 @@ mod rights;
 #[allow(dead_code, reason = "the tests call its manager, not its main function")]
 #[path = "../../examples/operator.rs"]
 mod operator;
+
+use operator::generated;
