@@ -21,6 +21,8 @@ mod faults;
 mod leader;
 /// What goes over the wire: watch lists, lists, pages, compression.
 mod modes;
+/// The example operator: several processes, one leader.
+mod operator;
 /// Informers that read less than whole objects of one type.
 mod partial;
 /// An etcd that is restored to an older state.

@@ -1,0 +1,240 @@
+//! The example operator as several processes: leaders that are killed or stopped, and a restarted server.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use informer_live::Cluster;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tokio::process::{Child, Command};
+
+use crate::support::{BOUND, eventually, options};
+
+const CRD: &str = include_str!("../../../../informers/examples/operator/crds/websites.yaml");
+
+/// The program, beside the folder of this one. `cargo test --test e2e` does not build examples.
+fn program() -> PathBuf {
+    static BUILDING: Mutex<()> = Mutex::new(());
+
+    let this = std::env::current_exe().unwrap();
+    let profile = this.parent().and_then(Path::parent).unwrap();
+    let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut build = std::process::Command::new(env!("CARGO"));
+    // As `cargo xtask e2e` builds this test, so that nothing is compiled twice.
+    build.args(["build", "--workspace", "--features", "informer-live/e2e"]);
+    build.args(["--example", "operator", "--target-dir"]);
+    build.arg(profile.parent().unwrap());
+    let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
+    assert!(built.success(), "the example does not build");
+    profile.join("examples").join("operator")
+}
+
+/// Waits until something is found.
+async fn found<T>(mut look: impl AsyncFnMut() -> Result<T, String>) -> T {
+    let mut found = None;
+    eventually(async || {
+        found = Some(look().await?);
+        Ok(())
+    })
+    .await;
+    found.expect("the wait is over")
+}
+
+/// A process of the operator.
+struct Replica {
+    name: String,
+    process: Child,
+    log: PathBuf,
+}
+
+impl Replica {
+    fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.process.id().unwrap()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+    }
+}
+
+/// A cluster with one website, and replicas of the operator.
+struct Setup {
+    cluster: Cluster,
+    replicas: Vec<Replica>,
+}
+
+impl Setup {
+    async fn start(replicas: &[&str]) -> Self {
+        let program = tokio::task::spawn_blocking(program).await.unwrap();
+        let cluster = Cluster::start(options()).await.unwrap();
+        let definition: CustomResourceDefinition = serde_saphyr::from_str(CRD).unwrap();
+        let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
+        definitions
+            .create(&PostParams::default(), &definition)
+            .await
+            .unwrap();
+        let setup = Self {
+            replicas: Vec::new(),
+            cluster,
+        };
+        found(async || setup.create_website().await.map_err(|error| error.to_string())).await;
+        let kubeconfig = setup.cluster.kubeconfig().unwrap();
+        let start = |name: &&str| {
+            let log = setup.cluster.folder().join(format!("operator-{name}.log"));
+            let process = Command::new(&program)
+                .env("KUBECONFIG", &kubeconfig)
+                .env("POD_NAME", name)
+                .env("SHORT_LEASE", "yes")
+                .env_remove("RUST_LOG")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(File::create(&log).unwrap())
+                .kill_on_drop(true)
+                .spawn();
+            Replica {
+                name: (*name).to_owned(),
+                process: process.unwrap(),
+                log,
+            }
+        };
+        let replicas = replicas.iter().map(start).collect();
+        Self { replicas, ..setup }
+    }
+
+    fn websites(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("hosting.example.com", "v1", "Website");
+        Api::namespaced_with(self.cluster.client(), "default", &ApiResource::from_gvk(&kind))
+    }
+
+    async fn create_website(&self) -> Result<DynamicObject, kube::Error> {
+        let website = json!({
+            "apiVersion": "hosting.example.com/v1", "kind": "Website",
+            "metadata": { "namespace": "default", "name": "front" },
+            "spec": { "plan": "small", "image": "site:1", "replicas": 2, "port": 8080 },
+        });
+        let website = serde_json::from_value(website).unwrap();
+        self.websites().create(&PostParams::default(), &website).await
+    }
+
+    async fn change_image(&self, image: &str) {
+        let patch = Patch::Merge(json!({ "spec": { "image": image } }));
+        // The server may have just been restarted.
+        found(async || {
+            let changed = self
+                .websites()
+                .patch("front", &PatchParams::default(), &patch)
+                .await;
+            changed.map_err(|error| error.to_string())
+        })
+        .await;
+    }
+
+    /// Waits until the Deployment has this image.
+    async fn deployed(&self, image: &str) -> Deployment {
+        let deployments: Api<Deployment> = Api::namespaced(self.cluster.client(), "default");
+        found(async || {
+            let deployment = deployments
+                .get("front")
+                .await
+                .map_err(|error| error.to_string())?;
+            let value = json!(deployment);
+            let found = &value["spec"]["template"]["spec"]["containers"][0]["image"];
+            match found == image {
+                true => Ok(deployment),
+                false => Err(format!("the image is {found}")),
+            }
+        })
+        .await
+    }
+
+    async fn holder(&self) -> Result<String, String> {
+        let leases: Api<Lease> = Api::namespaced(self.cluster.client(), "default");
+        let lease = leases
+            .get("website-operator")
+            .await
+            .map_err(|error| error.to_string())?;
+        let holder = json!(lease)["spec"]["holderIdentity"].as_str().map(str::to_owned);
+        holder
+            .filter(|holder| !holder.is_empty())
+            .ok_or_else(|| "nobody leads".to_owned())
+    }
+
+    /// Waits for a leader, and takes it out of the replicas.
+    async fn take_leader(&mut self) -> Replica {
+        let holder = found(async || self.holder().await).await;
+        let leader = self
+            .replicas
+            .iter()
+            .position(|replica| holder.starts_with(&format!("{}_", replica.name)));
+        self.replicas
+            .swap_remove(leader.expect("the holder is one of them"))
+    }
+
+    /// Waits until one of the remaining replicas leads.
+    async fn has_other_leader(&self) {
+        found(async || {
+            let holder = self.holder().await?;
+            let mut names = self.replicas.iter().map(|replica| format!("{}_", replica.name));
+            match names.any(|name| holder.starts_with(&name)) {
+                true => Ok(()),
+                false => Err(format!("{holder} leads")),
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_replica_continues_after_the_leader_was_killed() {
+    let mut setup = Setup::start(&["a", "b", "c"]).await;
+    setup.deployed("site:1").await;
+    for image in ["site:2", "site:3"] {
+        let mut leader = setup.take_leader().await;
+        leader.process.kill().await.unwrap();
+        setup.change_image(image).await;
+        setup.deployed(image).await;
+        setup.has_other_leader().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_leader_is_replaced_and_ends_when_it_continues() {
+    let mut setup = Setup::start(&["a", "b"]).await;
+    setup.deployed("site:1").await;
+    let mut stopped = setup.take_leader().await;
+    stopped.signal(Signal::STOP);
+    setup.has_other_leader().await;
+    setup.change_image("site:2").await;
+    let deployment = setup.deployed("site:2").await;
+
+    stopped.signal(Signal::CONT);
+    let status = tokio::time::timeout(BOUND, stopped.process.wait()).await;
+    let log = std::fs::read_to_string(&stopped.log).unwrap();
+    assert_eq!(status.expect("it ends").unwrap().code(), Some(1), "{log}");
+    assert!(log.contains("the leadership was lost"), "{log}");
+    // It wrote nothing: neither the child, nor the lease.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let after = setup.deployed("site:2").await;
+    assert_eq!(after.resource_version(), deployment.resource_version());
+    setup.has_other_leader().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_converges_after_the_server_was_restarted() {
+    let mut setup = Setup::start(&["a", "b"]).await;
+    setup.deployed("site:1").await;
+    setup.cluster.restart_apiserver().await.unwrap();
+    setup.change_image("site:2").await;
+    setup.deployed("site:2").await;
+    let mut running = 0;
+    for replica in &mut setup.replicas {
+        running += usize::from(replica.process.try_wait().unwrap().is_none());
+    }
+    // The leader ends if the restart takes longer than its lease; the other replica continues.
+    assert!(running >= 1);
+}
