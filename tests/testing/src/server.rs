@@ -187,7 +187,8 @@ impl ApiServer {
     /// ```
     /// # fn example(server: &informer_testing::ApiServer) -> Result<(), Box<dyn std::error::Error>> {
     /// server.merge(&serde_json::json!({
-    ///     "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": "shop", "name": "front" },
+    ///     "apiVersion": "apps/v1", "kind": "Deployment",
+    ///     "metadata": { "namespace": "shop", "name": "front" },
     ///     "status": { "observedGeneration": 1, "readyReplicas": 3 },
     /// }))?;
     /// # Ok(())
