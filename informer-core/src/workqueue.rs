@@ -157,7 +157,7 @@ impl<T: QueueKey> WorkQueue<T> {
     /// A higher priority moves a queued key to the end of the line of that priority; a lower one changes
     /// nothing.
     pub fn add_with(&self, key: T, priority: Priority) {
-        self.update(|state, clock| state.add(key, priority, clock.now()));
+        self.update(|state, clock| state.add(key, priority, clock));
     }
 
     /// Adds a key after a delay, with normal priority. Ignored after a shut-down.
@@ -170,7 +170,7 @@ impl<T: QueueKey> WorkQueue<T> {
 
     /// Adds a key after a delay, with a priority. See [`add_after`](Self::add_after).
     pub fn add_after_with(&self, key: T, delay: Duration, priority: Priority) {
-        self.update(|state, clock| state.add_after(key, delay, priority, clock.now()));
+        self.update(|state, clock| state.add_after(key, delay, priority, clock));
     }
 
     /// Counts a failure of the key and adds it, with normal priority, after the delay that the rate limiter

@@ -124,7 +124,7 @@ impl<T: QueueKey> Future for Get<'_, T> {
         loop {
             let mut guard = this.queue.shared.inner.lock();
             let inner = &mut *guard;
-            let taken = inner.state.take(this.queue.shared.clock.now());
+            let taken = inner.state.take(&this.queue.shared.clock);
             if taken.is_some() || inner.state.is_finished() {
                 let next = inner.waiters.leave(this.waiter.take(), &inner.state);
                 drop(guard);

@@ -3,10 +3,10 @@
 //! A key is hashed and stored once. Items and lists refer to its slot by number, so that taking and finishing
 //! a key needs no lookup, and a key can leave any place of its list.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher as _;
 use std::num::NonZeroU32;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::QueueKey;
 use super::moment::Moment;
@@ -46,7 +46,8 @@ pub(super) struct Slots<T> {
     slots: Vec<Option<Slot<T>>>,
     free: Vec<SlotId>,
     table: HashTable<SlotId>,
-    hasher: RandomState,
+    /// Seeded at random, as the names of objects are chosen by users of the cluster. Faster than that of std.
+    hasher: DefaultHashBuilder,
 }
 
 /// A list of slots, in the order in which they were pushed.
@@ -73,7 +74,7 @@ impl<T: QueueKey> Slots<T> {
             slots: Vec::new(),
             free: Vec::new(),
             table: HashTable::new(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 

@@ -74,29 +74,37 @@ impl<T: QueueKey> State<T> {
             let Some((key, at, priority)) = self.delayed.pop_due(now) else {
                 return;
             };
-            self.insert(key, priority, at);
+            self.insert(key, priority, || at);
         }
     }
 
-    pub(super) fn add(&mut self, key: T, priority: Priority, now: Moment) {
-        self.advance(now);
+    /// Like [`advance`](Self::advance), but reads the clock only if a key is delayed.
+    fn advance_by(&mut self, clock: &Clock) {
+        if self.delayed.len() > 0 {
+            self.advance(clock.now());
+        }
+    }
+
+    pub(super) fn add(&mut self, key: T, priority: Priority, clock: &Clock) {
+        self.advance_by(clock);
         if self.phase == Phase::Open {
-            self.insert(key, priority, now);
+            self.insert(key, priority, || clock.now());
         }
     }
 
-    pub(super) fn add_after(&mut self, key: T, delay: Duration, priority: Priority, now: Moment) {
+    pub(super) fn add_after(&mut self, key: T, delay: Duration, priority: Priority, clock: &Clock) {
         if self.phase != Phase::Open {
             return;
         }
         self.retries += 1;
         match delay.is_zero() {
-            true => self.add(key, priority, now),
-            false => self.delayed.insert(key, now.after(delay), priority),
+            true => self.add(key, priority, clock),
+            false => self.delayed.insert(key, clock.now().after(delay), priority),
         }
     }
 
-    fn insert(&mut self, key: T, priority: Priority, since: Moment) {
+    /// Calls `since` only if the key gets a slot: most additions of a busy queue find the key in one.
+    fn insert(&mut self, key: T, priority: Priority, since: impl FnOnce() -> Moment) {
         let priority = self.lines.effective(priority);
         let hash = self.slots.hash(&key);
         let known = self.slots.find(hash, &key);
@@ -116,7 +124,7 @@ impl<T: QueueKey> State<T> {
             Some((_, Entry::ProcessingAgain(wanted))) => *wanted = priority.max(*wanted),
             Some((_, Entry::Processing)) | None => {
                 let entry = Entry::Queued(priority);
-                let id = self.slots.insert(hash, key, entry, since);
+                let id = self.slots.insert(hash, key, entry, since());
                 self.lines.push(&mut self.slots, id, priority);
                 self.adds += 1;
             }
@@ -129,9 +137,10 @@ impl<T: QueueKey> State<T> {
     }
 
     /// Takes the next key.
-    pub(super) fn take(&mut self, now: Moment) -> Option<Taken<T>> {
-        self.advance(now);
+    pub(super) fn take(&mut self, clock: &Clock) -> Option<Taken<T>> {
+        self.advance_by(clock);
         let id = self.lines.pop(&mut self.slots)?;
+        let now = clock.now();
         self.slots.push(&mut self.running, id);
         let slot = self.slots.get_mut(id);
         let priority = match std::mem::replace(&mut slot.entry, Entry::Processing) {
@@ -149,9 +158,7 @@ impl<T: QueueKey> State<T> {
 
     /// An item was dropped: its key is queued again if it was added meanwhile.
     pub(super) fn done(&mut self, id: SlotId, clock: &Clock) {
-        if self.delayed.len() > 0 {
-            self.advance(clock.now());
-        }
+        self.advance_by(clock);
         self.slots.unlink(&mut self.running, id);
         let slot = self.slots.get_mut(id);
         let Entry::ProcessingAgain(priority) = slot.entry else {
