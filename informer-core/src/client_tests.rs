@@ -431,6 +431,18 @@ pub(super) fn keepalive_timer(port: u16) -> Option<u64> {
     (kind == "02").then(|| u64::from_str_radix(ticks, 16).unwrap() / 100)
 }
 
+#[tokio::test]
+async fn connections_send_small_requests_without_delay() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url: http::Uri = format!("http://{}", listener.local_addr().unwrap())
+        .parse()
+        .unwrap();
+    let connection = tower::ServiceExt::oneshot(connect::http_connector(), url)
+        .await
+        .unwrap();
+    assert!(connection.inner().nodelay().unwrap());
+}
+
 /// An open and silent watch, the state in which a half-open connection goes unnoticed without keep-alive.
 #[cfg(target_os = "linux")]
 #[tokio::test]
