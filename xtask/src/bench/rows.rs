@@ -83,7 +83,11 @@ pub(super) fn objects(size: Size) -> usize {
 
 const QUEUES: &[Library] = &[Library::Informers, Library::ClientGo];
 const CONTROLLERS: &[Library] = &[Library::Informers, Library::ControllerRuntime, Library::Kube];
-const ADDITIONS: &[Figure] = &[figure("additions_per_second", "per second", Goal::Larger)];
+const OPERATIONS: &[Figure] = &[
+    figure("operations_per_second", "operations per second", Goal::Larger),
+    figure("additions_per_second", "additions per second", Goal::Shown),
+    figure("taken", "keys taken", Goal::Shown),
+];
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -93,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
         needs: Needs::Nothing,
         full: "queue --workers 1 --additions 2000000 --distinct 2000000",
         quick: "queue --workers 1 --additions 500000 --distinct 500000",
-        figures: ADDITIONS,
+        figures: OPERATIONS,
     },
     Row {
         name: "queue-distinct-10",
@@ -102,7 +106,7 @@ pub(super) const ROWS: &[Row] = &[
         needs: Needs::Nothing,
         full: "queue --workers 10 --additions 2000000 --distinct 2000000",
         quick: "queue --workers 10 --additions 500000 --distinct 500000",
-        figures: ADDITIONS,
+        figures: OPERATIONS,
     },
     Row {
         name: "queue-duplicates-1",
@@ -111,7 +115,7 @@ pub(super) const ROWS: &[Row] = &[
         needs: Needs::Nothing,
         full: "queue --workers 1 --additions 5000000 --distinct 1000",
         quick: "queue --workers 1 --additions 1000000 --distinct 1000",
-        figures: ADDITIONS,
+        figures: OPERATIONS,
     },
     Row {
         name: "queue-duplicates-10",
@@ -120,7 +124,7 @@ pub(super) const ROWS: &[Row] = &[
         needs: Needs::Nothing,
         full: "queue --workers 10 --additions 5000000 --distinct 1000",
         quick: "queue --workers 10 --additions 1000000 --distinct 1000",
-        figures: ADDITIONS,
+        figures: OPERATIONS,
     },
     Row {
         name: "memory",
@@ -130,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
         full: "memory --keys 1000000",
         quick: "memory --keys 1000000",
         figures: &[
-            figure("bytes_per_key", "bytes per key", Goal::Shown),
+            figure("bytes_per_key", "bytes per key", Goal::Smaller),
             figure(
                 "bytes_per_low_priority_key",
                 "bytes per low-priority key",

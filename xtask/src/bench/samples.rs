@@ -102,15 +102,14 @@ impl Summary {
     }
 }
 
-/// How many times better ours is: above 1 is ahead. None for signs that no ratio can compare.
+/// How many times better ours is: above 1 is ahead. None without a goal, and for negative times.
 pub(super) fn advantage(goal: Goal, ours: f64, other: f64) -> Option<f64> {
-    if ours <= 0.0 || other <= 0.0 {
-        return None;
+    match goal {
+        _ if ours <= 0.0 || other <= 0.0 => None,
+        Goal::Larger => Some(ours / other),
+        Goal::Smaller => Some(other / ours),
+        Goal::Shown => None,
     }
-    Some(match goal {
-        Goal::Larger => ours / other,
-        Goal::Smaller | Goal::Shown => other / ours,
-    })
 }
 
 #[cfg(test)]
