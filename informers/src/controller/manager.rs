@@ -93,7 +93,9 @@ impl Manager {
     /// # use k8s_openapi::api::core::v1::ConfigMap;
     /// # struct Context;
     /// # fn example(manager: Manager, controller: Controller<ConfigMap>, context: Arc<Context>) {
-    /// async fn reconcile(request: Request<ConfigMap>, context: Arc<Context>) -> Result<Action, kube::Error> {
+    /// type Outcome = Result<Action, kube::Error>;
+    ///
+    /// async fn reconcile(request: Request<ConfigMap>, context: Arc<Context>) -> Outcome {
     ///     Ok(Action::await_change())
     /// }
     ///
