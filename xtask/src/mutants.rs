@@ -68,7 +68,7 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
 
 /// The deliberate fault against one guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mutant {
+pub(crate) enum Mutant {
     Informer(u8),
     Controller(u8),
 }
@@ -80,7 +80,8 @@ impl Mutant {
         informer.chain(controller).collect()
     }
 
-    fn name(self) -> String {
+    /// Its name in informer-core: `I3`.
+    pub(crate) fn name(self) -> String {
         match self {
             Self::Informer(guarantee) => format!("I{guarantee}"),
             Self::Controller(guarantee) => format!("C{guarantee}"),
@@ -96,7 +97,8 @@ impl Mutant {
     }
 }
 
-fn choose(names: &[&str]) -> Result<Vec<Mutant>> {
+/// The named mutants, or all of them if `names` is empty.
+pub(crate) fn choose(names: &[&str]) -> Result<Vec<Mutant>> {
     let all = Mutant::all();
     if names.is_empty() {
         return Ok(all);

@@ -1,4 +1,5 @@
-//! `cargo xtask sim`: simulates informers on the embedded server and checks every guarantee after every step.
+//! `cargo xtask sim`: simulates informers and controllers on the embedded server and checks every guarantee
+//! after every step.
 //!
 //! This task builds the program of `tests/sim` and passes the arguments on. With `--mutants` it checks that
 //! the simulation notices each deliberate fault of informer-core.
@@ -7,13 +8,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::mutants::{self, Mutant};
 use crate::process::run;
 use crate::{Result, artifact, workspace};
 
 /// The number of seeds within which each mutant must be caught.
 const SEEDS: &str = "1000";
-/// The guarantees are numbered from I1 to this one.
-const LAST: u8 = 16;
 
 /// Runs the simulation with the given arguments: `--seeds 10000`, `--for 10m`, `--seed 7`.
 pub(crate) fn play(arguments: &[&str]) -> Result<()> {
@@ -38,17 +38,18 @@ pub(crate) fn play_few(seeds: &str) -> Result<()> {
 /// Checks that the simulation catches each mutant.
 pub(crate) fn mutants(names: &[&str]) -> Result<()> {
     let program = build(&["--features", "mutants"])?;
-    let all: Vec<String> = (1..=LAST).map(|guarantee| format!("I{guarantee}")).collect();
-    let chosen = all
-        .iter()
-        .filter(|name| names.is_empty() || names.contains(&name.as_str()));
+    let chosen = mutants::choose(names)?;
     println!("{:<10} {:>7}  caught by", "guarantee", "time");
     let mut survivors = Vec::new();
-    for name in chosen {
-        let start = Instant::now();
+    for mutant in chosen {
+        let (start, name) = (Instant::now(), mutant.name());
+        let plans = match mutant {
+            Mutant::Informer(_) => "informers",
+            Mutant::Controller(_) => "controllers",
+        };
         let output = Command::new(&program)
-            .args(["--seeds", SEEDS, "--first"])
-            .env("INFORMER_MUTANT", name)
+            .args(["--seeds", SEEDS, "--only", plans, "--first"])
+            .env("INFORMER_MUTANT", &name)
             .stderr(Stdio::inherit())
             .output()?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -56,7 +57,7 @@ pub(crate) fn mutants(names: &[&str]) -> Result<()> {
         let shown = caught.unwrap_or("NOTHING");
         println!("{name:<10} {:>5.1} s  {shown}", start.elapsed().as_secs_f64());
         if caught.is_none() {
-            survivors.push(name.as_str());
+            survivors.push(name);
         }
     }
     if survivors.is_empty() {

@@ -3,15 +3,36 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use informer_sim::Keep;
+use informer_sim::{Keep, Playable};
 
 const USAGE: &str = "\
-usage: informer-sim --seed N [--keep 0-3,7] [--trace]
-       informer-sim [--seeds N | --for 10m] [--from N] [--jobs N] [--coverage FILE] [--least N] [--first]";
+usage: informer-sim --seed N [--only informers|controllers] [--keep 0-3,7] [--trace]
+       informer-sim [--seeds N | --for 10m] [--only informers|controllers] [--from N] [--jobs N]
+                    [--coverage FILE] [--least N] [--first]";
 
 /// The parsed command line.
 pub(crate) struct Args {
     pub(crate) mode: Mode,
+    pub(crate) only: Only,
+}
+
+/// The plans of each seed that are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Only {
+    Informers,
+    Controllers,
+    Both,
+}
+
+impl Only {
+    /// Whether plans of this name are run.
+    pub(crate) fn includes<P: Playable>(self) -> bool {
+        match self {
+            Self::Informers => P::NAME == "informers",
+            Self::Controllers => P::NAME == "controllers",
+            Self::Both => true,
+        }
+    }
 }
 
 pub(crate) enum Mode {
@@ -56,7 +77,7 @@ impl Args {
             least: None,
             first_only: false,
         };
-        let (mut seed, mut keep, mut trace) = (None, None, false);
+        let (mut seed, mut keep, mut trace, mut only) = (None, None, false, Only::Both);
         while let Some(argument) = arguments.next() {
             let mut value = || {
                 arguments
@@ -67,6 +88,7 @@ impl Args {
                 "--seed" => seed = Some(number(&value()?)?),
                 "--keep" => keep = Some(value()?.parse::<Keep>().map_err(|error| error.to_string())?),
                 "--trace" => trace = true,
+                "--only" => only = plans(&value()?)?,
                 "--seeds" => many.amount = Amount::Seeds(number(&value()?)?),
                 "--for" => many.amount = Amount::Time(time(&value()?)?),
                 "--from" => many.from = number(&value()?)?,
@@ -81,7 +103,15 @@ impl Args {
             Some(seed) => Mode::One(One { seed, keep, trace }),
             None => Mode::Many(many),
         };
-        Ok(Self { mode })
+        Ok(Self { mode, only })
+    }
+}
+
+fn plans(text: &str) -> Result<Only, String> {
+    match text {
+        "informers" => Ok(Only::Informers),
+        "controllers" => Ok(Only::Controllers),
+        _ => Err(format!("{text:?} is neither informers nor controllers\n{USAGE}")),
     }
 }
 

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::plan::Plan;
-
 /// Every known fault, transition and step, one per line. A run reports those that it never hit.
 const KNOWN: &str = include_str!("../known.txt");
 
@@ -15,8 +13,10 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// Counts the steps, which have the kind `step` in the table, faults and transitions of a run.
     pub(crate) fn of(
-        plan: &Plan,
+        step: &str,
+        names: impl Iterator<Item = String>,
         struck: BTreeMap<String, u64>,
         transitions: BTreeMap<(&'static str, &'static str, &'static str), u64>,
     ) -> Self {
@@ -29,8 +29,8 @@ impl Coverage {
         let mut coverage = Self {
             counts: faults.chain(transitions).collect(),
         };
-        for step in &plan.steps {
-            let which = ("step".to_owned(), step.action.name());
+        for name in names {
+            let which = (step.to_owned(), name);
             *coverage.counts.entry(which).or_default() += 1;
         }
         coverage

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use args::{Amount, Args, Many, Mode, One};
-use informer_sim::{Coverage, Keep, Plan, Violation, run, shrink};
+use args::{Amount, Args, Many, Mode, One, Only};
+use informer_sim::{ControllerPlan, Coverage, Keep, Plan, Playable, Violation, shrink};
 
 /// A run ends after this many failing seeds.
 const FAILURES: usize = 10;
@@ -20,10 +20,22 @@ fn main() -> ExitCode {
     // seed.
     std::panic::set_hook(Box::new(|_| {}));
     match Args::read(std::env::args().skip(1)) {
-        Ok(Args { mode: Mode::One(one) }) => play_one(&one),
+        Ok(Args {
+            mode: Mode::One(one),
+            only,
+        }) => {
+            let informers = only.includes::<Plan>().then(|| play_one::<Plan>(&one));
+            let controllers = only.includes::<ControllerPlan>();
+            let controllers = controllers.then(|| play_one::<ControllerPlan>(&one));
+            match [informers, controllers].contains(&Some(Verdict::Violated)) {
+                true => ExitCode::FAILURE,
+                false => ExitCode::SUCCESS,
+            }
+        }
         Ok(Args {
             mode: Mode::Many(many),
-        }) => play_many(&many),
+            only,
+        }) => play_many(&many, only),
         Err(error) => {
             println!("{error}");
             ExitCode::from(2)
@@ -31,9 +43,15 @@ fn main() -> ExitCode {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Kept,
+    Violated,
+}
+
 /// Runs one seed, or the steps of it that `--keep` names, and reduces it if it fails.
-fn play_one(one: &One) -> ExitCode {
-    let mut plan = Plan::of(one.seed);
+fn play_one<P: Playable>(one: &One) -> Verdict {
+    let mut plan = P::of(one.seed);
     if let Some(keep) = &one.keep {
         plan = plan.kept(keep);
     }
@@ -41,29 +59,34 @@ fn play_one(one: &One) -> ExitCode {
         println!("{plan}");
         informer_sim::trace();
     }
-    let outcome = run(&plan);
+    let outcome = plan.run();
     println!(
-        "seed {}: {} steps, {} events, hash {:016x}",
-        one.seed, outcome.steps, outcome.events, outcome.hash
+        "seed {}, {}: {} steps, {} events, hash {:016x}",
+        one.seed,
+        P::NAME,
+        outcome.steps,
+        outcome.events,
+        outcome.hash
     );
     match outcome.violation {
-        None => ExitCode::SUCCESS,
+        None => Verdict::Kept,
         Some(violation) => {
             println!("{violation}");
             if one.keep.is_none() && !one.trace {
                 print_smallest(&plan, &violation);
             }
-            ExitCode::FAILURE
+            Verdict::Violated
         }
     }
 }
 
-fn print_smallest(plan: &Plan, violation: &Violation) {
+fn print_smallest<P: Playable>(plan: &P, violation: &Violation) {
     let (plan, violation) = shrink(plan, violation);
     println!("\nthe smallest plan found that fails like this:\n{plan}{violation}");
     println!(
-        "\nrun it again: cargo xtask sim --seed {} --keep {}",
-        plan.seed,
+        "\nrun it again: cargo xtask sim --only {} --seed {} --keep {}",
+        P::NAME,
+        plan.seed(),
         Keep::of(&plan)
     );
 }
@@ -82,15 +105,23 @@ struct Sums {
     steps: u64,
     events: u64,
     coverage: Coverage,
-    failures: Vec<(u64, Violation)>,
+    failures: Vec<Failure>,
 }
 
-fn play_many(many: &Many) -> ExitCode {
+/// A plan that violated a guarantee.
+struct Failure {
+    seed: u64,
+    /// The kind of plan.
+    name: &'static str,
+    violation: Violation,
+}
+
+fn play_many(many: &Many, only: Only) -> ExitCode {
     let start = Instant::now();
     let tally = Tally::default();
     std::thread::scope(|scope| {
         for _ in 0..many.jobs {
-            scope.spawn(|| work(many, &tally, start));
+            scope.spawn(|| work(many, only, &tally, start));
         }
     });
     let mut sums = tally.sums.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -110,16 +141,28 @@ fn play_many(many: &Many) -> ExitCode {
         }
         println!("coverage is in {}", file.display());
     }
-    sums.failures.sort_by_key(|(seed, _)| *seed);
+    sums.failures.sort_by_key(|failure| (failure.seed, failure.name));
     let mut code = ExitCode::SUCCESS;
-    for (seed, violation) in &sums.failures {
-        println!("seed {seed}: {violation}");
+    for Failure {
+        seed,
+        name,
+        violation,
+    } in &sums.failures
+    {
+        println!("seed {seed}, {name}: {violation}");
         code = ExitCode::FAILURE;
     }
-    if let Some((seed, violation)) = sums.failures.first()
+    if let Some(Failure {
+        seed,
+        name,
+        violation,
+    }) = sums.failures.first()
         && !many.first_only
     {
-        print_smallest(&Plan::of(*seed), violation);
+        match *name == Plan::NAME {
+            true => print_smallest(&Plan::of(*seed), violation),
+            false => print_smallest(&<ControllerPlan as Playable>::of(*seed), violation),
+        }
     }
     if let Some(least) = many.least {
         for (what, count) in sums.coverage.below(least) {
@@ -134,7 +177,7 @@ fn play_many(many: &Many) -> ExitCode {
     code
 }
 
-fn work(many: &Many, tally: &Tally, start: Instant) {
+fn work(many: &Many, only: Only, tally: &Tally, start: Instant) {
     while !tally.enough.load(Ordering::Relaxed) {
         let number = tally.next.fetch_add(1, Ordering::Relaxed);
         let over = match many.amount {
@@ -145,17 +188,31 @@ fn work(many: &Many, tally: &Tally, start: Instant) {
             return;
         }
         let seed = many.from + number;
-        let outcome = run(&Plan::of(seed));
-        let mut sums = tally.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        sums.seeds += 1;
-        sums.steps += outcome.steps;
-        sums.events += outcome.events;
-        sums.coverage.add(outcome.coverage);
-        if let Some(violation) = outcome.violation {
-            sums.failures.push((seed, violation));
-            if many.first_only || sums.failures.len() >= FAILURES {
-                tally.enough.store(true, Ordering::Relaxed);
-            }
+        if only.includes::<Plan>() {
+            play::<Plan>(seed, many, tally);
+        }
+        if only.includes::<ControllerPlan>() {
+            play::<ControllerPlan>(seed, many, tally);
+        }
+        tally.sums.lock().unwrap_or_else(PoisonError::into_inner).seeds += 1;
+    }
+}
+
+fn play<P: Playable>(seed: u64, many: &Many, tally: &Tally) {
+    let outcome = P::of(seed).run();
+    let mut sums = tally.sums.lock().unwrap_or_else(PoisonError::into_inner);
+    sums.steps += outcome.steps;
+    sums.events += outcome.events;
+    sums.coverage.add(outcome.coverage);
+    if let Some(violation) = outcome.violation {
+        let name = P::NAME;
+        sums.failures.push(Failure {
+            seed,
+            name,
+            violation,
+        });
+        if many.first_only || sums.failures.len() >= FAILURES {
+            tally.enough.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -42,19 +42,45 @@ pub struct Outcome {
 
 /// Runs a plan on a new runtime with the paused clock.
 pub fn run(plan: &Plan) -> Outcome {
+    let played = play_on_new_runtime(plan.seed, plan.yields, plan.work, |verdict| play(plan, verdict));
+    let names = plan.steps.iter().map(|step| step.action.name());
+    Outcome {
+        violation: played.verdict.first(),
+        steps: plan.steps.len() as u64,
+        events: played.verdict.events(),
+        hash: played.verdict.hash(),
+        coverage: Coverage::of("step", names, played.struck, played.transitions),
+    }
+}
+
+/// What a run left.
+pub(crate) struct Played {
+    pub(crate) verdict: Verdict,
+    pub(crate) struck: BTreeMap<String, u64>,
+    pub(crate) transitions: BTreeMap<(&'static str, &'static str, &'static str), u64>,
+}
+
+/// Runs `play`, which returns how often each fault occurred, on a new runtime with the paused clock.
+pub(crate) fn play_on_new_runtime<F>(
+    seed: u64,
+    yields: u32,
+    work: Duration,
+    play: impl FnOnce(Verdict) -> F,
+) -> Played
+where
+    F: Future<Output = BTreeMap<String, u64>>,
+{
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime without I/O needs no system resources");
-    simulation::begin(plan.seed, plan.yields);
-    simulation::set_work_time(plan.work);
+    simulation::begin(seed, yields);
+    simulation::set_work_time(work);
     let verdict = Verdict::begin();
     let played = {
         let verdict = verdict.clone();
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            runtime.block_on(play(plan, verdict))
-        }))
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| runtime.block_on(play(verdict))))
     };
     let struck = played.unwrap_or_else(|payload| {
         let text = payload
@@ -72,15 +98,12 @@ pub fn run(plan: &Plan) -> Outcome {
             format!("{what} has {size} entries, more than its limit of {limit}"),
         );
     }
-    let outcome = Outcome {
-        violation: verdict.first(),
-        steps: plan.steps.len() as u64,
-        events: verdict.events(),
-        hash: verdict.hash(),
-        coverage: Coverage::of(plan, struck, seen.transitions),
-    };
     Verdict::end();
-    outcome
+    Played {
+        verdict,
+        struck,
+        transitions: seen.transitions,
+    }
 }
 
 struct World<'a> {

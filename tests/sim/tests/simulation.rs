@@ -1,18 +1,29 @@
 //! The simulation in `cargo test`: a few seeds, and the determinism of a run.
 
-use informer_sim::{Keep, Plan, run};
+use informer_sim::{ControllerPlan, Keep, Plan, Playable, run};
 
 /// The number of seeds in each test run; `cargo xtask sim` runs thousands.
 const SEEDS: u64 = 16;
 
 #[test]
 fn no_seed_breaks_a_guarantee() {
+    no_violation::<Plan>();
+}
+
+#[test]
+fn no_seed_breaks_a_guarantee_of_controllers() {
+    no_violation::<ControllerPlan>();
+}
+
+fn no_violation<P: Playable>() {
     for seed in 0..SEEDS {
-        let outcome = run(&Plan::of(seed));
-        let violation = outcome.violation.map(|violation| violation.to_string());
+        let violation = P::of(seed).run().violation;
+        let violation = violation.map(|violation| violation.to_string());
         assert_eq!(
-            violation, None,
-            "seed {seed}; cargo xtask sim --seed {seed} reduces it"
+            violation,
+            None,
+            "seed {seed}; cargo xtask sim --only {} --seed {seed} reduces it",
+            P::NAME
         );
     }
 }

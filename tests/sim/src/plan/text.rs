@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Action, Plan, Step};
+use crate::playable::Playable;
 
 /// The numbers of the steps that a reduced plan keeps, written as `0-3,7`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +30,8 @@ impl Keep {
     }
 
     /// Returns the steps of a plan.
-    pub fn of(plan: &Plan) -> Self {
-        Self(plan.steps.iter().map(|step| step.number).collect())
+    pub fn of(plan: &impl Playable) -> Self {
+        plan.numbers().into_iter().collect()
     }
 }
 
