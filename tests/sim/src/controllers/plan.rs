@@ -17,8 +17,8 @@ pub(super) const CHILDREN: usize = 3;
 /// The number of settings that can exist at once.
 pub(super) const SETTINGS: usize = 2;
 
-/// Everything a run of the controllers does. The same plan gives the same steps and faults. The order of tasks
-/// that become ready at the same instant still differs between two runs of some seeds.
+/// Everything a run of the controllers does. The same plan gives the same steps and faults; the order of
+/// tasks that become ready at the same instant still differs between two runs of some seeds.
 #[derive(Clone, Debug)]
 pub struct ControllerPlan {
     /// The seed from which all else is drawn.
