@@ -14,7 +14,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn main() -> Result<(), std::num::ParseIntError> {
-    let count: usize = std::env::args().last().unwrap_or_default().parse()?;
+    let count: usize = std::env::args().next_back().unwrap_or_default().parse()?;
     let keys: Vec<_> = (0..count)
         .map(|number| ObjectKey::namespaced("namespace", format!("object-{number:07}")))
         .collect();
