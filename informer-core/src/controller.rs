@@ -84,8 +84,10 @@ const STUCK_AFTER: Duration = Duration::from_secs(60);
 /// - C3: a failed reconcile is retried with growing, bounded delays; a success resets them.
 /// - C4: after the stop no reconcile starts; running ones finish or are cancelled at the deadline; the keys
 ///   that were not reconciled are reported ([`Stopped`]).
-/// - C5: after [`Request::wrote`], no reconcile of that key runs on a cache older than that write. A write
-///   that does not appear delays the key by a bounded time, and is reported.
+/// - C5: after [`Request::wrote`], no reconcile of that key runs on a cache older than that write, unless the
+///   server itself was rewound. A write that does not appear delays the key by a bounded time, and is
+///   reported. If the written object was deleted since, the key is reconciled again, also if the cache never
+///   had the object.
 /// - C6: with a [`Leadership`](crate::leader::Leadership), no reconcile starts or continues unless, by the
 ///   clock of this process, the lease cannot have been taken by another.
 /// - C7: keys of low priority (initial state, resyncs) wait a bounded time behind fresh changes.

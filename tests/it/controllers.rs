@@ -8,14 +8,14 @@ use futures::channel::mpsc;
 use informer_core::controller::{Action, Controller, ControllerBuilder, Predicate, Request, Run, Stopped};
 use informer_core::workqueue::limiter::ExponentialBackoff;
 use informer_core::{ObjectKey, SharedInformer};
-use informer_testing::{ApiServer, Fault, FaultId};
+use informer_testing::{ApiServer, Fault, FaultId, Rule};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{LONG, informer_of, item, label, server_with, settled, start};
+use crate::support::{LONG, informer_of, item, label, server_with, settled, start, unseen};
 
 type Outcome = Result<Action, std::io::Error>;
 
@@ -427,6 +427,42 @@ async fn a_write_that_never_appears_delays_its_key_by_the_deadline() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(work.calls().await, ["a=1"]);
     assert_eq!(work.controller.status().totals.unconfirmed_writes, 1);
+    work.stop().await;
+}
+
+/// The cache never had the child, so no event reports its deletion.
+#[tokio::test(start_paused = true)]
+async fn a_child_that_is_deleted_before_the_cache_has_it_is_created_again() {
+    let server = Arc::new(server_with(&["a"]));
+    let items = started(&server).await;
+    let secrets: SharedInformer<Secret> = SharedInformer::builder(server.client()).build().unwrap();
+    start(&secrets).await;
+    let (writing, children) = (server.clone(), secrets.clone());
+    let creates = move |request: Arc<Request<ConfigMap>>| {
+        let (server, secrets) = (writing.clone(), children.clone());
+        async move {
+            let parent = request.object().unwrap();
+            if secrets.indexer().owned_by(&*parent).is_empty() {
+                let created = server.create(&owned_secret("s", &parent)).unwrap();
+                request.wrote(&secrets, &created);
+            }
+            Ok(Action::await_change())
+        }
+    };
+    let lag = server
+        .faults()
+        .add(Rule::new(Fault::Stale(server.revision())).resource("secrets"));
+    server.close_watches();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let work = Work::start(Controller::new("items", &items).owns(&secrets), creates).await;
+    assert_eq!(work.calls().await, ["a=1"]);
+    unseen(&server, || {
+        server.delete(&server.objects::<Secret>()[0]).unwrap();
+        server.faults().remove(lag);
+    });
+    tokio::time::sleep(LONG).await;
+    assert_eq!(work.calls().await[0], "a=1");
+    assert_eq!(server.objects::<Secret>().len(), 1);
     work.stop().await;
 }
 

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -14,12 +15,16 @@ use super::error::{FailedReconcile, ReconcileError};
 use super::outcome::Action;
 use super::request::Request;
 use super::status::text_of;
-use super::writes::{self, Unconfirmed, Writes};
+use super::writes::{self, Confirmation, Unconfirmed, Writes};
 use crate::key::ObjectKey;
 use crate::leader::Leadership;
 use crate::object::Object;
 use crate::sync::{panic_text, simulation};
 use crate::workqueue::Item;
+
+/// How long after its writes were not confirmed a key is reconciled again. It bounds the rate of a reconciler
+/// whose writes the cache never has, such as those that a field selector excludes.
+const RECHECK: Duration = Duration::from_secs(1);
 
 /// What one run's workers share.
 #[derive(Clone)]
@@ -172,7 +177,7 @@ fn report<K: Object>(
     shared: &ControllerShared<K>,
     key: &ObjectKey,
     attempt: u32,
-    retry_in: std::time::Duration,
+    retry_in: Duration,
     error: &ReconcileError,
 ) {
     let Some(hook) = &shared.options.on_error else {
@@ -208,8 +213,8 @@ async fn release<K: Object>(
     let count = pending.len();
     let mut wait = Box::pin(writes::shown(pending));
     // Often the cache is faster than the reconciler.
-    if let std::task::Poll::Ready(unconfirmed) = futures::poll!(&mut wait) {
-        report_unconfirmed(shared, item.key(), &unconfirmed);
+    if let std::task::Poll::Ready(confirmation) = futures::poll!(&mut wait) {
+        confirmed(shared, item.key(), &confirmation);
         return;
     }
     shared.book.lock().wait_begins(item.key(), count);
@@ -218,20 +223,24 @@ async fn release<K: Object>(
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
-            unconfirmed = wait => report_unconfirmed(&shared, item.key(), &unconfirmed),
+            confirmation = wait => confirmed(&shared, item.key(), &confirmation),
         }
         shared.book.lock().wait_ends(item.key());
         drop(item);
     });
 }
 
-fn report_unconfirmed<K: Object>(shared: &ControllerShared<K>, key: &ObjectKey, unconfirmed: &[Unconfirmed]) {
-    if unconfirmed.is_empty() {
-        return;
+/// Reports writes that the caches do not show, and reconciles the key again if the caches differ from what it
+/// wrote and no event may say so.
+fn confirmed<K: Object>(shared: &ControllerShared<K>, key: &ObjectKey, confirmation: &Confirmation) {
+    if confirmation.is_incomplete() {
+        shared.queue.add_after(key.clone(), RECHECK);
     }
-    if let Some(suppressed) = shared.book.lock().unconfirmed(unconfirmed.len()) {
-        let Unconfirmed { resource, reason } = &unconfirmed[0];
-        let writes = unconfirmed.len();
+    let Some(Unconfirmed { resource, reason }) = confirmation.unconfirmed.first() else {
+        return;
+    };
+    let writes = confirmation.unconfirmed.len();
+    if let Some(suppressed) = shared.book.lock().unconfirmed(writes) {
         tracing::warn!(
             controller = &*shared.name, %key, resource, writes, suppressed, error = %reason,
             "a write was not confirmed by the cache; the key is reconciled again without it"

@@ -39,6 +39,7 @@ const OF_LISTER: &[&str] = &[
     "len",
     "list",
     "namespace",
+    "owned_by",
     "require",
     "require_key",
     "snapshot",

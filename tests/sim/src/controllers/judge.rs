@@ -187,6 +187,12 @@ impl Process {
         let is_overdue = record.ended.is_some_and(|ended| ended.elapsed() >= deadline);
         let hidden = record.writes.iter().find(|written| !written.is_shown(caches));
         let Some(hidden) = hidden else { return };
+        // A lagging server answers reads of the newest state with an older one. The informer then reports a
+        // rewind, as after an etcd restore, and what the cache had shown no longer exists for it.
+        let was_rewound = |scope: &informer_core::ScopeStatus| scope.counts.rewinds > 0;
+        if caches.children.status().scopes.iter().any(was_rewound) {
+            return;
+        }
         let unconfirmed = state
             .parts
             .as_ref()
