@@ -49,8 +49,8 @@ impl<K: Object> Request<K> {
     ///
     /// This does not wait, and does not occupy a worker. If the write does not appear within the
     /// [deadline](super::ControllerBuilder::write_deadline), or the informer can never show it (another
-    /// namespace, labels that its selector does not match), the key is reconciled anyway, and logs and
-    /// status report it. An object that was deleted before the cache had it produces no event; then the key is
+    /// namespace, labels that its selector does not match), the key is reconciled anyway, and logs and status
+    /// report it. An object that was deleted before the cache had it produces no event; then the key is
     /// reconciled again a second later.
     pub fn wrote<C: Object>(&self, informer: &SharedInformer<C>, object: &impl Object) {
         self.writes.wrote(informer, object.meta());

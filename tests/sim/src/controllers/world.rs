@@ -146,7 +146,7 @@ impl World<'_> {
             .into_iter()
             .partition(|(at, _)| *at <= now);
         self.later = later;
-        for (_, what) in Vec::<_>::from(due) {
+        for (_, what) in due {
             match what {
                 Later::Thaw(process) => process.thaw(),
                 Later::RemoveFault(id) => self.server.faults().remove(id),
