@@ -297,9 +297,10 @@ impl World<'_> {
     /// Adds all keys with low priority to the working process, and changes some parents faster than they are
     /// reconciled, until each of the others was reconciled.
     async fn flood(&mut self) {
-        let working = self
-            .processes()
-            .find(|process| process.phase() == Phase::Running && process.may_work());
+        // The calls of a frozen process reach no reconciler, and their keys then wait for a retry.
+        let working = self.processes().find(|process| {
+            process.phase() == Phase::Running && process.may_work() && !process.is_frozen()
+        });
         let Some(process) = working.cloned() else { return };
         let mood = self.mood;
         self.set_mood(Mood {
