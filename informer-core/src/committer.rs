@@ -6,7 +6,7 @@ mod replacement;
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::delta::{Batch, DeltaReceiver};
 use crate::mutant;
@@ -34,8 +34,8 @@ pub(crate) struct Wiring<K> {
     pub(crate) board: Arc<StatusBoard>,
     /// Set when the first state of every scope is in the store.
     pub(crate) synced: Latch,
-    /// Counts commits: a waiter looks again after each.
-    pub(crate) commits: watch::Sender<u64>,
+    /// Notified after each commit: a waiter looks again.
+    pub(crate) commits: Arc<Notify>,
     pub(crate) offload: Offload,
 }
 
@@ -141,10 +141,8 @@ impl<K: Object> Core<K> {
             Batch::ReplaceAll { state, initial } => self.commit_replacement(state, initial),
             Batch::SyncAll(ticket) => self.resync(&ticket),
         }
-        self.wiring
-            .commits
-            .send_modify(|count| *count = count.wrapping_add(1));
-        // After the count, so that waiters do not wait for it.
+        self.wiring.commits.notify_waiters();
+        // After that, so that waiters do not wait for it.
         let retired = self.writer.reap();
         (self, retired)
     }

@@ -71,7 +71,7 @@ impl Setup {
             processor,
             board: Arc::new(StatusBoard::new("configmaps".to_owned(), &[Scope::All], None)),
             synced: Latch::new(),
-            commits: watch::Sender::new(0),
+            commits: Arc::new(Notify::new()),
             offload: Offload::Inline,
         };
         let committer = Committer::new(receiver, writer, &[Scope::All], wiring);
@@ -252,7 +252,7 @@ fn core(offload: Offload, stored: usize) -> Core<ConfigMap> {
         processor: Arc::new(Processor::new(None)),
         board: Arc::new(StatusBoard::new("configmaps".to_owned(), &[Scope::All], None)),
         synced: Latch::new(),
-        commits: watch::Sender::new(0),
+        commits: Arc::new(Notify::new()),
         offload,
     };
     Core { writer, wiring }

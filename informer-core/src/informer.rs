@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -84,7 +84,8 @@ struct Shared<K: Object> {
     synced: Latch,
     /// Set when no task is running.
     stopped: Latch,
-    commits: watch::Sender<u64>,
+    /// Notified after each commit. Wakes its waiters in their order, which a seeded run depends on.
+    commits: Arc<Notify>,
     /// The label selector of every request.
     selector: Selector,
     /// For handlers and streams that are added without options.

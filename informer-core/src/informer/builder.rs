@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::lifecycle::{Components, RunState};
@@ -139,7 +139,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         let board = Arc::new(StatusBoard::new(resource, &scopes, options.on_watch_error));
         let processor = Arc::new(Processor::new(options.resync));
         let synced = Latch::new();
-        let commits = watch::Sender::new(0);
+        let commits = Arc::new(Notify::new());
         let resync_queue = senders.first().cloned().ok_or(BuildError::NoSource)?;
         let mut auditors = Vec::new();
         let reflectors = sources

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -198,14 +199,16 @@ impl<K: Object> SharedInformer<K> {
     /// Calls `look` with the newest snapshot after every commit, until it returns a value; `None` if the
     /// informer stops first.
     async fn when<T>(&self, look: impl Fn(&Snapshot<K>) -> Option<T>) -> Option<T> {
-        let mut commits = self.shared.commits.subscribe();
         loop {
-            commits.borrow_and_update();
+            let mut committed = pin!(self.shared.commits.notified());
+            // Before the look, so that no commit after it is missed.
+            committed.as_mut().enable();
             if let Some(answer) = look(&self.shared.indexer.peek()) {
                 return Some(answer);
             }
             tokio::select! {
-                changed = commits.changed() => changed.ok()?,
+                biased;
+                () = committed => {}
                 // The last commit may contain it.
                 () = self.shared.ended() => return look(&self.shared.indexer.peek()),
             }

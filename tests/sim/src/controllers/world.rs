@@ -298,9 +298,9 @@ impl World<'_> {
     /// reconciled, until each of the others was reconciled.
     async fn flood(&mut self) {
         // The calls of a frozen process reach no reconciler, and their keys then wait for a retry.
-        let working = self.processes().find(|process| {
-            process.phase() == Phase::Running && process.may_work() && !process.is_frozen()
-        });
+        let working = self
+            .processes()
+            .find(|process| process.phase() == Phase::Running && process.may_work() && !process.is_frozen());
         let Some(process) = working.cloned() else { return };
         let mood = self.mood;
         self.set_mood(Mood {
