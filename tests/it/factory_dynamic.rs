@@ -145,7 +145,8 @@ async fn a_filtered_dynamic_factory_delivers_what_its_namespace_and_selectors_se
         let created = server
             .create(&object(json!({
                 "apiVersion": "apps/v1", "kind": "Deployment",
-                "metadata": { "name": "name-foo", "namespace": "ns-foo", "labels": { "environment": "test" } },
+                "metadata": { "name": "name-foo", "namespace": "ns-foo",
+                "labels": { "environment": "test" } },
                 "spec": { "replicas": 1 },
             })))
             .unwrap();

@@ -161,7 +161,8 @@ fn settle<K: Object>(
             let logged = shared.book.lock().failed(key, failures, retry_in, &error);
             if let Some(suppressed) = logged {
                 let error = text_of(&error);
-                tracing::warn!(controller = &*shared.name, %key, failures, ?retry_in, suppressed, error, "reconcile failed");
+                let controller = &*shared.name;
+                tracing::warn!(controller, %key, failures, ?retry_in, suppressed, error, "reconcile failed");
             }
             report(shared, key, failures, retry_in, &error);
         }

@@ -71,7 +71,8 @@ fn malformed_fields_are_absent() {
         json!([]),
         json!("text"),
         json!({}),
-        json!({ "holderIdentity": 7, "leaseDurationSeconds": "15", "leaseTransitions": {}, "acquireTime": 1 }),
+        json!({ "holderIdentity": 7, "leaseDurationSeconds": "15", "leaseTransitions": {},
+            "acquireTime": 1 }),
         json!({ "leaseDurationSeconds": -15, "leaseTransitions": -1, "acquireTime": "yesterday" }),
         json!({ "leaseDurationSeconds": 0, "holderIdentity": null }),
     ] {

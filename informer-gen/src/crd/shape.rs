@@ -157,7 +157,8 @@ mod tests {
     fn every_nested_field_has_a_line() {
         let number = json!({ "type": "integer", "format": "int32" });
         let port = json!({ "type": "object", "required": ["number"], "properties": { "number": number } });
-        let schema = json!({ "type": "object", "required": ["spec"], "properties": { "metadata": { "type": "object" }, "spec": {
+        let schema = json!({ "type": "object", "required": ["spec"],
+            "properties": { "metadata": { "type": "object" }, "spec": {
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": true,
             "properties": {
@@ -194,8 +195,10 @@ mod tests {
 
     #[test]
     fn descriptions_and_validation_rules_do_not_count() {
-        let one = json!({ "type": "object", "properties": { "size": { "type": "integer", "minimum": 1, "description": "a" } } });
-        let other = json!({ "type": "object", "properties": { "size": { "type": "integer", "maximum": 9, "format": "int64" } } });
+        let one = json!({ "type": "object", "properties": { "size": { "type": "integer", "minimum": 1,
+            "description": "a" } } });
+        let other = json!({ "type": "object", "properties": { "size": { "type": "integer", "maximum": 9,
+            "format": "int64" } } });
         assert_eq!(lines(one), lines(other));
     }
 }

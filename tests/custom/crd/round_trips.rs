@@ -68,7 +68,8 @@ fn widget(more: Value) -> Value {
 #[test]
 fn every_field_of_a_widget_survives() {
     let condition = json!({
-        "lastTransitionTime": "2026-01-02T03:04:05Z", "message": "", "observedGeneration": 3, "reason": "Done",
+        "lastTransitionTime": "2026-01-02T03:04:05Z", "message": "", "observedGeneration": 3,
+        "reason": "Done",
         "status": "True", "type": "Ready",
     });
     let own = json!({
@@ -167,7 +168,8 @@ fn an_empty_list_is_not_the_same_as_none() {
 #[test]
 fn a_required_field_that_is_missing_or_null_is_the_default() {
     let expected = json!({ "class": "", "replicas": 0, "parts": [], "limits": {}, "mode": "", "port": 0 });
-    let nulls = json!({ "class": null, "replicas": null, "parts": null, "limits": null, "mode": null, "port": null, "since": null });
+    let nulls = json!({ "class": null, "replicas": null, "parts": null, "limits": null, "mode": null,
+        "port": null, "since": null });
     for spec in [json!({}), nulls] {
         let widget: Widget = check_becomes(json!({ "spec": spec }), json!({ "spec": expected }));
         assert_eq!(widget.spec, WidgetSpec::default());
@@ -201,7 +203,8 @@ fn a_new_object_is_encoded_with_the_fields_that_were_set() {
         },
     );
     let spec = json!({
-        "class": "small", "replicas": 2, "parts": [{ "name": "wheel" }], "limits": {}, "mode": "OnDelete", "port": 0,
+        "class": "small", "replicas": 2, "parts": [{ "name": "wheel" }], "limits": {}, "mode": "OnDelete",
+        "port": 0,
     });
     assert_eq!(
         serde_json::to_value(&widget).unwrap(),
@@ -233,7 +236,8 @@ fn unknown_properties_survive_where_the_schema_preserves_them() {
             "schema": {
                 "type": "object",
                 "$ref": "#/x",
-                "properties": { "a": { "type": "object", "properties": { "b": { "type": "array", "items": {} } } } },
+                "properties": { "a": { "type": "object", "properties": { "b": { "type": "array",
+                "items": {} } } } },
                 "items": { "type": "object", "properties": { "c": {} } },
             },
         },
@@ -299,7 +303,8 @@ fn null_and_missing_differ_where_the_server_has_a_default() {
 
 #[test]
 fn null_is_missing_where_the_schema_does_not_distinguish_them() {
-    let nulls = json!({ "optional": null, "optionalNullable": null, "optionalList": null, "defaultedToNull": null, "nullableMode": null });
+    let nulls = json!({ "optional": null, "optionalNullable": null, "optionalList": null,
+        "defaultedToNull": null, "nullableMode": null });
     check_becomes::<Nullable>(nullable(nulls), nullable(json!({})));
 }
 
@@ -360,7 +365,8 @@ fn odd_names_are_decoded_and_encoded_unchanged() {
     spec.insert("Caseless".to_owned(), json!({ "b": "y" }));
     spec.insert("deep".to_owned(), json!({ "er": { "a": "x" } }));
     spec.insert("deepEr".to_owned(), json!({ "b": "y" }));
-    let long = json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "a": { "name": "n", "mode": "A" }, "b": { "mode": "a" } } });
+    let long = json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "a": { "name": "n", "mode": "A" },
+        "b": { "mode": "a" } } });
     spec.insert(
         "preferredDuringSchedulingIgnoredDuringExecution".to_owned(),
         json!([long]),

@@ -58,8 +58,14 @@ fn metadata(number: usize, app: &str) -> Value {
 
 fn spec(number: usize, app: &str) -> Value {
     let env = |name: &str, value: &str| json!({"name": name, "value": value});
-    let secret = |name: &str, key: &str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": app, "key": key}}});
-    let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}});
+    let secret = |name: &str, key: &str| {
+        json!({"name": name, "valueFrom": {"secretKeyRef": {"name": app,
+        "key": key}}})
+    };
+    let field = |name: &str, path: &str| {
+        json!({"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1",
+        "fieldPath": path}}})
+    };
     json!({
         "nodeName": format!("ip-10-0-{}-{}.eu-central-1.compute.internal", number % 16, number % 200),
         "serviceAccountName": app, "serviceAccount": app,
@@ -92,7 +98,8 @@ fn spec(number: usize, app: &str) -> Value {
                 },
                 "livenessProbe": probe("/healthz"), "readinessProbe": probe("/readyz"),
                 "securityContext": {
-                    "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
+                    "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+                    "capabilities": {"drop": ["ALL"]},
                 },
                 "volumeMounts": [
                     {"name": "config", "mountPath": "/etc/checkout", "readOnly": true},
@@ -127,13 +134,16 @@ fn spec(number: usize, app: &str) -> Value {
                 {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
                 {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
                 {"downwardAPI": {"items": [
-                    {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+                    {"path": "namespace", "fieldRef": {"apiVersion": "v1",
+                    "fieldPath": "metadata.namespace"}},
                 ]}},
             ]}},
         ],
         "tolerations": [
-            {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
-            {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+            {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute",
+            "tolerationSeconds": 300},
+            {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute",
+            "tolerationSeconds": 300},
         ],
     })
 }
@@ -141,13 +151,15 @@ fn spec(number: usize, app: &str) -> Value {
 fn probe(path: &str) -> Value {
     json!({
         "httpGet": {"path": path, "port": "http", "scheme": "HTTP"},
-        "initialDelaySeconds": 5, "periodSeconds": 10, "timeoutSeconds": 1, "successThreshold": 1, "failureThreshold": 3,
+        "initialDelaySeconds": 5, "periodSeconds": 10, "timeoutSeconds": 1, "successThreshold": 1,
+        "failureThreshold": 3,
     })
 }
 
 fn token_mount() -> Value {
     json!({
-        "name": "kube-api-access-x7k2p", "readOnly": true, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+        "name": "kube-api-access-x7k2p", "readOnly": true,
+        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
     })
 }
 
@@ -169,7 +181,8 @@ fn status(number: usize, app: &str) -> Value {
         })
     };
     json!({
-        "phase": "Running", "qosClass": "Burstable", "startTime": "2026-05-04T09:31:17Z", "observedGeneration": 1,
+        "phase": "Running", "qosClass": "Burstable", "startTime": "2026-05-04T09:31:17Z",
+        "observedGeneration": 1,
         "podIP": ip, "podIPs": [{"ip": ip}], "hostIP": host, "hostIPs": [{"ip": host}],
         "conditions": [
             condition("PodReadyToStartContainers"), condition("Initialized"), condition("Ready"),
@@ -207,7 +220,8 @@ fn controller_fields() -> Value {
                 },
             },
             "f:resources": {
-                ".": {}, "f:limits": {".": {}, "f:memory": {}}, "f:requests": {".": {}, "f:cpu": {}, "f:memory": {}},
+                ".": {}, "f:limits": {".": {}, "f:memory": {}}, "f:requests": {".": {}, "f:cpu": {},
+                "f:memory": {}},
             },
             "f:securityContext": {
                 ".": {}, "f:allowPrivilegeEscalation": {}, "f:capabilities": {".": {}, "f:drop": {}},
@@ -216,43 +230,51 @@ fn controller_fields() -> Value {
             "f:terminationMessagePath": {}, "f:terminationMessagePolicy": {},
             "f:volumeMounts": {
                 ".": {},
-                "k:{\"mountPath\":\"/etc/checkout\"}": {".": {}, "f:mountPath": {}, "f:name": {}, "f:readOnly": {}},
+                "k:{\"mountPath\":\"/etc/checkout\"}": {".": {}, "f:mountPath": {}, "f:name": {},
+                "f:readOnly": {}},
                 "k:{\"mountPath\":\"/tmp\"}": {".": {}, "f:mountPath": {}, "f:name": {}},
             },
         })
     };
     json!({
-        "manager": "kube-controller-manager", "operation": "Update", "apiVersion": "v1", "time": "2026-05-04T09:31:17Z",
+        "manager": "kube-controller-manager", "operation": "Update", "apiVersion": "v1",
+        "time": "2026-05-04T09:31:17Z",
         "fieldsType": "FieldsV1",
         "fieldsV1": {
             "f:metadata": {
                 "f:annotations": {
-                    ".": {}, "f:checksum/config": {}, "f:kubectl.kubernetes.io/restartedAt": {}, "f:prometheus.io/port": {},
+                    ".": {}, "f:checksum/config": {}, "f:kubectl.kubernetes.io/restartedAt": {},
+                    "f:prometheus.io/port": {},
                     "f:prometheus.io/scrape": {},
                 },
                 "f:generateName": {},
                 "f:labels": {
                     ".": {}, "f:app.kubernetes.io/instance": {}, "f:app.kubernetes.io/managed-by": {},
-                    "f:app.kubernetes.io/name": {}, "f:app.kubernetes.io/version": {}, "f:pod-template-hash": {}, "f:tier": {},
+                    "f:app.kubernetes.io/name": {}, "f:app.kubernetes.io/version": {},
+                    "f:pod-template-hash": {}, "f:tier": {},
                 },
                 "f:ownerReferences": {".": {}, "k:{\"uid\":\"0b8a3c1e-7d5f-4f09-8c58-3b2a1d0e9f87\"}": {}},
             },
             "f:spec": {
                 "f:containers": {
                     "k:{\"name\":\"app\"}": container(env(&[
-                        "LOG_LEVEL", "OTEL_EXPORTER_OTLP_ENDPOINT", "CACHE_URL", "DATABASE_URL", "PAYMENT_API_KEY", "POD_NAME",
+                        "LOG_LEVEL", "OTEL_EXPORTER_OTLP_ENDPOINT", "CACHE_URL", "DATABASE_URL",
+                        "PAYMENT_API_KEY", "POD_NAME",
                         "POD_NAMESPACE", "NODE_NAME",
                     ])),
-                    "k:{\"name\":\"proxy\"}": container(env(&["POD_NAME", "POD_NAMESPACE", "INSTANCE_IP", "PROXY_CONFIG"])),
+                    "k:{\"name\":\"proxy\"}": container(env(&["POD_NAME", "POD_NAMESPACE", "INSTANCE_IP",
+                    "PROXY_CONFIG"])),
                 },
                 "f:dnsPolicy": {}, "f:enableServiceLinks": {}, "f:restartPolicy": {}, "f:schedulerName": {},
                 "f:securityContext": {".": {}, "f:fsGroup": {}, "f:runAsNonRoot": {}, "f:runAsUser": {}},
                 "f:serviceAccount": {}, "f:serviceAccountName": {}, "f:terminationGracePeriodSeconds": {},
                 "f:volumes": {
                     ".": {},
-                    "k:{\"name\":\"config\"}": {".": {}, "f:configMap": {".": {}, "f:defaultMode": {}, "f:name": {}}, "f:name": {}},
+                    "k:{\"name\":\"config\"}": {".": {}, "f:configMap": {".": {}, "f:defaultMode": {},
+                    "f:name": {}}, "f:name": {}},
                     "k:{\"name\":\"tmp\"}": {".": {}, "f:emptyDir": {}, "f:name": {}},
-                    "k:{\"name\":\"proxy-run\"}": {".": {}, "f:emptyDir": {".": {}, "f:medium": {}}, "f:name": {}},
+                    "k:{\"name\":\"proxy-run\"}": {".": {}, "f:emptyDir": {".": {}, "f:medium": {}},
+                    "f:name": {}},
                 },
             },
         },
@@ -269,7 +291,8 @@ fn probe_fields() -> Value {
 /// The fields that the kubelet owns: the status.
 fn kubelet_fields() -> Value {
     let condition = json!({
-        ".": {}, "f:lastProbeTime": {}, "f:lastTransitionTime": {}, "f:observedGeneration": {}, "f:status": {}, "f:type": {},
+        ".": {}, "f:lastProbeTime": {}, "f:lastTransitionTime": {}, "f:observedGeneration": {},
+        "f:status": {}, "f:type": {},
     });
     json!({
         "manager": "kubelet", "operation": "Update", "apiVersion": "v1", "time": "2026-05-04T09:31:25Z",
@@ -279,7 +302,8 @@ fn kubelet_fields() -> Value {
                 "k:{\"type\":\"ContainersReady\"}": condition, "k:{\"type\":\"Initialized\"}": condition,
                 "k:{\"type\":\"PodReadyToStartContainers\"}": condition, "k:{\"type\":\"Ready\"}": condition,
             },
-            "f:containerStatuses": {}, "f:hostIP": {}, "f:hostIPs": {}, "f:observedGeneration": {}, "f:phase": {}, "f:podIP": {},
+            "f:containerStatuses": {}, "f:hostIP": {}, "f:hostIPs": {}, "f:observedGeneration": {},
+            "f:phase": {}, "f:podIP": {},
             "f:podIPs": {".": {}, "k:{\"ip\":\"10.42.1.17\"}": {".": {}, "f:ip": {}}}, "f:startTime": {},
         }},
     })

@@ -164,7 +164,8 @@ async fn a_removed_kind_is_retried_slowly_and_found_again() {
     }))
     .unwrap();
     let widget = json!({
-        "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "gear", "namespace": "default" },
+        "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "gear",
+        "namespace": "default" },
     });
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
     let server = ApiServer::start();

@@ -66,8 +66,10 @@ fn no_such_page() -> Response<Body> {
 
 fn version() -> Value {
     json!({
-        "major": "1", "minor": "37", "gitVersion": "v1.37.1", "gitCommit": "embedded", "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z", "goVersion": "none", "compiler": "rustc", "platform": "in-memory",
+        "major": "1", "minor": "37", "gitVersion": "v1.37.1", "gitCommit": "embedded",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z", "goVersion": "none", "compiler": "rustc",
+        "platform": "in-memory",
     })
 }
 
@@ -199,7 +201,8 @@ fn aggregated(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Response<Bo
         })
         .collect();
     let list = json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {},
+        "items": items,
     });
     respond::answer(200, AGGREGATED, respond::whole(list.to_string()))
 }

@@ -89,7 +89,8 @@ impl Access {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "live",
-            "clusters": [{"name": "live", "cluster": {"server": server, "certificate-authority-data": authority}}],
+            "clusters": [{"name": "live", "cluster": {"server": server,
+            "certificate-authority-data": authority}}],
             "users": [{"name": user, "user": {"token": self.token(user)?}}],
             "contexts": [{"name": "live", "context": {"cluster": "live", "user": user}}],
         });

@@ -32,7 +32,8 @@ fn pod() -> Value {
 
 /// A template of a pod that never ends, with a label to select it by.
 fn template() -> Value {
-    json!({"metadata": {"labels": {"app": "none"}}, "spec": {"containers": [{"name": "main", "image": "none"}]}})
+    json!({"metadata": {"labels": {"app": "none"}}, "spec": {"containers": [{"name": "main",
+        "image": "none"}]}})
 }
 
 fn selector() -> Value {
@@ -41,7 +42,8 @@ fn selector() -> Value {
 
 /// A rule that matches nothing that is ever written here.
 fn match_nothing() -> Value {
-    let rule = json!({"apiGroups": ["none.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["none"]});
+    let rule = json!({"apiGroups": ["none.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"],
+        "resources": ["none"]});
     json!({"resourceRules": [rule]})
 }
 
@@ -68,7 +70,8 @@ fn workload(row: &Resource, namespace: &str) -> Value {
         "ControllerRevision" => json!({"revision": 1, "data": {}}),
         "Event" => json!({"involvedObject": {"namespace": namespace}, "reason": "None"}),
         "HorizontalPodAutoscaler" => {
-            json!({"spec": {"maxReplicas": 1, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}}})
+            json!({"spec": {"maxReplicas": 1, "scaleTargetRef": {"apiVersion": "apps/v1",
+                "kind": "Deployment", "name": "none"}}})
         }
         "Job" => json!({"spec": {"template": {"spec": pod()}}}),
         "LimitRange" => json!({"spec": {"limits": []}}),
@@ -94,11 +97,13 @@ fn scheduling(row: &Resource) -> Value {
             "schedulingPolicy": policy, "workloadRef": {"workloadName": "none", "templateName": "none"},
         }}),
         "DeviceTaintRule" => json!({"spec": {
-            "deviceSelector": {"driver": "none.example.com"}, "taint": {"key": "none", "effect": "NoSchedule"},
+            "deviceSelector": {"driver": "none.example.com"}, "taint": {"key": "none",
+            "effect": "NoSchedule"},
         }}),
         "Eviction" => json!({"spec": {"target": {"pod": {"name": "none", "uid": UID}}}}),
         "EvictionRequest" => json!({"spec": {
-            "intent": "Eviction", "requester": "example.com/none", "target": {"pod": {"name": "none", "uid": UID}},
+            "intent": "Eviction", "requester": "example.com/none", "target": {"pod": {"name": "none",
+            "uid": UID}},
         }}),
         "PodGroup" => json!({"spec": {"schedulingPolicy": policy}}),
         "PriorityClass" => json!({"value": 1}),
@@ -123,7 +128,8 @@ fn certificate(row: &Resource) -> Value {
     let request = parameters.serialize_request(&key).unwrap();
     match row.kind.as_str() {
         "CertificateSigningRequest" => json!({"spec": {
-            "request": BASE64.encode(request.pem().unwrap()), "signerName": "example.com/none", "usages": ["client auth"],
+            "request": BASE64.encode(request.pem().unwrap()), "signerName": "example.com/none",
+            "usages": ["client auth"],
         }}),
         "ClusterTrustBundle" => {
             parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -148,12 +154,15 @@ fn other(row: &Resource, namespace: &str) -> Value {
         "CSIStorageCapacity" => json!({"storageClassName": "none"}),
         "ClusterRoleBinding" => role_ref("ClusterRole"),
         "CustomResourceDefinition" => json!({"spec": {
-            "group": "live.example.com", "scope": "Namespaced", "names": {"plural": "samples", "kind": "Sample"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+            "group": "live.example.com", "scope": "Namespaced", "names": {"plural": "samples",
+            "kind": "Sample"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": {"type": "object"}}}],
         }}),
         "EndpointSlice" => json!({"addressType": "IPv4", "endpoints": []}),
         "Event" => json!({
-            "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "example.com/none", "reportingInstance": "none",
+            "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "example.com/none",
+            "reportingInstance": "none",
             "action": "None", "reason": "None", "type": "Normal", "regarding": {"namespace": namespace},
         }),
         "FlowSchema" => {
@@ -167,11 +176,13 @@ fn other(row: &Resource, namespace: &str) -> Value {
         }
         "IngressClass" => json!({"spec": {"controller": "example.com/none"}}),
         "LeaseCandidate" => json!({"spec": {
-            "leaseName": "none", "binaryVersion": "1.0.0", "emulationVersion": "1.0.0", "strategy": "OldestEmulationVersion",
+            "leaseName": "none", "binaryVersion": "1.0.0", "emulationVersion": "1.0.0",
+            "strategy": "OldestEmulationVersion",
         }}),
         "MutatingAdmissionPolicy" => json!({"spec": {
             "matchConstraints": match_nothing(), "reinvocationPolicy": "Never",
-            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}],
+            "mutations": [{"patchType": "ApplyConfiguration",
+            "applyConfiguration": {"expression": "Object{}"}}],
         }}),
         "MutatingAdmissionPolicyBinding" => json!({"spec": {"policyName": "none"}}),
         "NetworkPolicy" => json!({"spec": {"podSelector": {}}}),

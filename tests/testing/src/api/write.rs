@@ -189,7 +189,8 @@ impl ResourceCall<'_> {
         if !self.resource.group.is_empty() {
             details["group"] = self.resource.group.as_str().into();
         }
-        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+            "details": details })
     }
 
     pub(super) fn delete_collection(&self) -> Result<Response<Body>, ApiError> {

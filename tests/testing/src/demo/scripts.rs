@@ -154,7 +154,8 @@ fn website(replicas: i32) -> Value {
     json!({
         "apiVersion": "hosting.example.com/v1", "kind": "Website",
         "metadata": { "namespace": "shop", "name": "front" },
-        "spec": { "plan": "small", "image": "registry.example.com/site:1", "replicas": replicas, "port": 8080 },
+        "spec": { "plan": "small", "image": "registry.example.com/site:1", "replicas": replicas,
+        "port": 8080 },
     })
 }
 

@@ -14,7 +14,8 @@ fn widget(spec: Value) -> Value {
 }
 
 fn container(image: &str) -> Value {
-    json!({"metadata": {"name": "d"}, "spec": {"template": {"spec": {"containers": [{"name": "main", "image": image}]}}}})
+    json!({"metadata": {"name": "d"}, "spec": {"template": {"spec": {"containers": [{"name": "main",
+        "image": image}]}}}})
 }
 
 #[test]
@@ -140,7 +141,10 @@ fn items_of_built_in_lists_are_applied_by_their_keys() {
 
 #[test]
 fn finalizers_are_a_set_and_labels_a_map() {
-    let with = |labels: Value, finalizers: Value| json!({"metadata": {"name": "c", "labels": labels, "finalizers": finalizers}});
+    let with = |labels: Value, finalizers: Value| {
+        json!({"metadata": {"name": "c", "labels": labels,
+        "finalizers": finalizers}})
+    };
     Scenario::of("v1", "ConfigMap")
         .apply("one", with(json!({"x": "1"}), json!(["x/a"])))
         .owners(&["one: .metadata.finalizers[=\"x/a\"] .metadata.labels.x"])
@@ -207,7 +211,8 @@ fn lists_of_custom_kinds_follow_their_schema() {
 
 #[test]
 fn an_endpoint_applies_only_its_own_part() {
-    let config = json!({"metadata": {"name": "w", "labels": {"no": "1"}}, "spec": {"size": 9}, "status": {"count": 2}});
+    let config = json!({"metadata": {"name": "w", "labels": {"no": "1"}}, "spec": {"size": 9},
+        "status": {"count": 2}});
     let mut scenario = Scenario::of_widget();
     scenario.apply("one", config.clone()).has("/status", Value::Null);
     scenario

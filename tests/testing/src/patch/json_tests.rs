@@ -29,7 +29,8 @@ fn check_rejected(patch: Value) {
 #[test]
 fn operations_apply_in_order() {
     check_data(
-        json!([{"op": "test", "path": "/data/a", "value": "1"}, {"op": "replace", "path": "/data/a", "value": "2"}]),
+        json!([{"op": "test", "path": "/data/a", "value": "1"}, {"op": "replace", "path": "/data/a",
+            "value": "2"}]),
         json!({"a": "2", "b": "1"}),
     );
     check_data(

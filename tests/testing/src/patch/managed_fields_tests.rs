@@ -16,7 +16,8 @@ fn the_creator_owns_what_it_wrote() {
         .owners(&["u*: .data .data.a"]);
     // Structs that are not pointers in Go have no owner: here `.spec`, `.spec.template` and
     // `.spec.template.metadata`.
-    let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "m", "image": "i"}]}});
+    let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "m",
+        "image": "i"}]}});
     Scenario::of("apps/v1", "Deployment")
         .create("u", json!({"metadata": {"name": "d"}, "spec": {"replicas": 2, "template": template}}))
         .owners(&["u*: .spec.replicas .spec.template.metadata.labels .spec.template.metadata.labels.app \

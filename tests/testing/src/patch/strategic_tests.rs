@@ -158,7 +158,8 @@ fn retain_keys_clears_the_others() {
         "/spec/strategy",
         json!({"type": "Recreate"}),
     );
-    let volume = json!({"name": "v", "$retainKeys": ["name", "hostPath"], "emptyDir": null, "hostPath": {"path": "/x"}});
+    let volume = json!({"name": "v", "$retainKeys": ["name", "hostPath"], "emptyDir": null,
+        "hostPath": {"path": "/x"}});
     check_pod(
         json!({"volumes": [volume]}),
         "/volumes/0",

@@ -96,7 +96,10 @@ async fn an_owner_recreated_under_its_name_is_another_owner() {
 async fn an_owner_must_match_in_kind_and_namespace() {
     let server = server();
     let owner = make(&server, "a", &[]);
-    let reference = |kind: &str| json!([{ "apiVersion": "v1", "kind": kind, "name": "a", "uid": owner["metadata"]["uid"] }]);
+    let reference = |kind: &str| {
+        json!([{ "apiVersion": "v1", "kind": kind, "name": "a",
+        "uid": owner["metadata"]["uid"] }])
+    };
     for (name, namespace, kind) in [
         ("x", "other", "ConfigMap"),
         ("y", "default", "Secret"),

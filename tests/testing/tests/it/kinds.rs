@@ -12,7 +12,8 @@ fn definition() -> CustomResourceDefinition {
     let version = |name: &str, storage: bool| {
         json!({
             "name": name, "served": true, "storage": storage, "subresources": { "status": {} },
-            "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+            "schema": { "openAPIV3Schema": { "type": "object",
+            "x-kubernetes-preserve-unknown-fields": true } },
             "selectableFields": [{ "jsonPath": ".spec.colour" }],
         })
     };

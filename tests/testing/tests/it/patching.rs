@@ -23,7 +23,8 @@ fn deployment() -> Value {
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": "default" },
         "spec": {
             "replicas": 1, "selector": { "matchLabels": { "app": "web" } },
-            "template": { "spec": { "containers": [{ "name": "a", "image": "one" }, { "name": "b", "image": "one" }] } },
+            "template": { "spec": { "containers": [{ "name": "a", "image": "one" }, { "name": "b",
+            "image": "one" }] } },
         },
     })
 }

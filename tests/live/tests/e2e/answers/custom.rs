@@ -27,7 +27,10 @@ pub(super) fn steps() -> Vec<Step> {
             }],
         },
     });
-    let widget = |metadata: Value, spec: Value| json!({ "apiVersion": "answers.example.com/v1", "kind": "Widget", "metadata": metadata, "spec": spec });
+    let widget = |metadata: Value, spec: Value| {
+        json!({ "apiVersion": "answers.example.com/v1",
+        "kind": "Widget", "metadata": metadata, "spec": spec })
+    };
     let named = || json!({ "name": "one" });
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let one = format!("{WIDGETS}/one");

@@ -147,7 +147,10 @@ fn reads() -> Vec<Request> {
 }
 
 fn replacements() -> Vec<Request> {
-    let with = |metadata: Value, data: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data });
+    let with = |metadata: Value, data: Value| {
+        json!({ "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": metadata, "data": data })
+    };
     let named = || json!({ "name": "one" });
     vec![
         Request::put(

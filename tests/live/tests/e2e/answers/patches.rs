@@ -115,14 +115,18 @@ fn strategic() -> Vec<Request> {
         ),
         patch(
             "strategic: fewer finalizers",
-            json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["example.com/a", "example.com/b"] } }),
+            json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["example.com/a",
+                "example.com/b"] } }),
         ),
         patch("strategic: an array", json!([])),
     ]
 }
 
 fn applies() -> Vec<Request> {
-    let config = |data: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "applied" }, "data": data });
+    let config = |data: Value| {
+        json!({ "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "applied" }, "data": data })
+    };
     let apply = |name, data| Request::patch(name, APPLIED, APPLY, config(data));
     vec![
         apply("apply: create", json!({ "k": "1", "l": "1" })).by("one"),
@@ -137,12 +141,24 @@ fn applies() -> Vec<Request> {
         )
         .by("two"),
         apply("apply: give up a field", json!({})).by("one"),
-        Request::patch("merge into what is \
-            applied", APPLIED, MERGE, json!({ "data": { "k": "3" } })).by("table"),
+        Request::patch(
+            "merge into what is \
+            applied",
+            APPLIED,
+            MERGE,
+            json!({ "data": { "k": "3" } }),
+        )
+        .by("table"),
         apply("apply: conflict with an update", json!({ "k": "2" })).by("two"),
         apply("apply: without a manager", json!({})),
-        Request::patch("apply: without a \
-            type", APPLIED, APPLY, json!({ "metadata": { "name": "applied" } })).by("one"),
+        Request::patch(
+            "apply: without a \
+            type",
+            APPLIED,
+            APPLY,
+            json!({ "metadata": { "name": "applied" } }),
+        )
+        .by("one"),
         Request::patch(
             "apply: another name",
             APPLIED,
@@ -154,14 +170,16 @@ fn applies() -> Vec<Request> {
             "apply: with owners",
             APPLIED,
             APPLY,
-            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "applied", "managedFields": [{ "manager": "x" }] } }),
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "applied",
+                "managedFields": [{ "manager": "x" }] } }),
         )
         .by("one"),
         Request::patch(
             "apply: an unknown field",
             format!("{APPLIED}?dryRun=All"),
             APPLY,
-            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "applied" }, "nothing": 1 }),
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "applied" },
+                "nothing": 1 }),
         )
         .by("one"),
         Request::get("read what is applied", APPLIED),
