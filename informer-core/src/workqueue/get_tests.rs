@@ -1,4 +1,4 @@
-//! Waiting for keys: no wake-up is lost, whoever stops waiting, and one task keeps the time.
+//! Waiting for keys: no wake-up is lost when any of the tasks stops waiting, and one task keeps the time.
 
 use std::time::Duration;
 

@@ -59,7 +59,7 @@ pub(super) enum Phase {
     #[default]
     Starting,
     Running,
-    /// Was told to stop.
+    /// It received the request to stop.
     Stopping,
     Ended,
 }
