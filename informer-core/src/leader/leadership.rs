@@ -46,6 +46,9 @@ impl Leadership {
     /// True until `renew_deadline` has passed since the start of the last successful renewal. The larger of
     /// the monotonic and the wall-clock time counts. Cheap: a lock and two readings of the clock.
     ///
+    /// One case is invisible to both clocks: the machine was suspended, and its wall clock was set back by as
+    /// much before the process continued.
+    ///
     /// The lease of a leader can also be deleted or edited by a third party. That is noticed by the next
     /// renewal, at most `retry_period` later.
     pub fn is_valid(&self) -> bool {
