@@ -337,7 +337,8 @@ async fn load(contents: &[Option<&str>]) -> (ClientError, Vec<String>) {
     (error, paths)
 }
 
-const VALID: &str = r#"{"current-context":"prod","contexts":[{"name":"prod","context":{"cluster":"east","user":"me"}}],
+const VALID: &str = r#"{"current-context":"prod",
+    "contexts":[{"name":"prod","context":{"cluster":"east","user":"me"}}],
     "users":[{"name":"me","user":{"token":"hunter2"}}]}"#;
 
 async fn check(contents: &[Option<&str>], blamed: &[usize], expected: &str) {

@@ -22,8 +22,9 @@ pub(crate) fn object(name: &str, version: &str) -> String {
 }
 
 pub(crate) fn object_in(namespace: &str, name: &str, version: &str) -> String {
+    let uid = format!("u-{namespace}-{name}");
     meta(&format!(
-        r#""namespace":"{namespace}","name":"{name}","uid":"u-{namespace}-{name}","resourceVersion":"{version}""#
+        r#""namespace":"{namespace}","name":"{name}","uid":"{uid}","resourceVersion":"{version}""#
     ))
 }
 
@@ -34,9 +35,8 @@ pub(crate) fn meta(fields: &str) -> String {
 
 /// An object with this value in a field that its type does not have.
 pub(crate) fn with_field(name: &str, value: &str) -> String {
-    format!(
-        r#"{{"extra":{value},"metadata":{{"name":"{name}","namespace":"default","uid":"u-{name}","resourceVersion":"7"}}}}"#
-    )
+    let metadata = format!(r#""name":"{name}","namespace":"default","uid":"u-{name}","resourceVersion":"7""#);
+    format!(r#"{{"extra":{value},"metadata":{{{metadata}}}}}"#)
 }
 
 /// An object with this value in a field of its type, before its metadata.
@@ -56,8 +56,9 @@ pub(crate) fn list_of<S: AsRef<str>>(items: &[S]) -> String {
 /// A list at a version, with further fields in its metadata.
 pub(crate) fn list_at<S: AsRef<str>>(version: &str, more: &str, items: &[S]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    let metadata = format!(r#""resourceVersion":"{version}"{more}"#);
     format!(
-        r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"{more}}},"items":[{}]}}"#,
+        r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{{{metadata}}},"items":[{}]}}"#,
         items.join(",")
     )
 }
@@ -85,9 +86,8 @@ pub(crate) fn end_bookmark(version: &str) -> String {
 }
 
 pub(crate) fn status(code: u16, reason: &str, message: &str) -> String {
-    format!(
-        r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","code":{code},"reason":"{reason}","message":"{message}"}}"#
-    )
+    let fields = format!(r#""status":"Failure","code":{code},"reason":"{reason}","message":"{message}""#);
+    format!(r#"{{"kind":"Status","apiVersion":"v1",{fields}}}"#)
 }
 
 /// An error answer with its Status.

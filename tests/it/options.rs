@@ -310,7 +310,8 @@ fn table() -> Vec<Row> {
         row!(handler_defaults(HandlerOptions::default().name("of-the-builder")) => Made::names_its_handler),
         row!(on_watch_error(|_, _| { ERRORS.fetch_add(1, Ordering::Relaxed); }) => Made::counts_errors),
         row!(audit(AuditOptions::default()) => |made: Made| async move { made.is_audited() }),
-        row!(no_audit() after audit(AuditOptions::default()) => |made: Made| async move { !made.is_audited() }),
+        row!(no_audit() after audit(AuditOptions::default()) =>
+            |made: Made| async move { !made.is_audited() }),
         row!(runtime(Handle::clone(idle().handle())) => Made::runs_on_the_idle_runtime),
         row!(cancel_with(&fresh_token()) => Made::stops_with_the_token),
     ]

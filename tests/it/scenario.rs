@@ -106,7 +106,12 @@ fn a_wrong_expectation_is_shown_as_a_difference() {
     let played = play(text).unwrap();
     assert_eq!(
         difference(text, &played),
-        "   2 - expect add(initial) b@1\n   2 + expect add(initial) a@1\n   3 - store      a@2\n   3 + store      a@1\n"
+        concat!(
+            "   2 - expect add(initial) b@1\n",
+            "   2 + expect add(initial) a@1\n",
+            "   3 - store      a@2\n",
+            "   3 + store      a@1\n",
+        )
     );
 }
 

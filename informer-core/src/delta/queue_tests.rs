@@ -43,8 +43,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Kind::Unusable),
     ];
     let names = proptest::collection::vec(0..NAMES.len(), 0..4);
+    let change = (0..2_usize, 0..NAMES.len(), kind);
     let step = prop_oneof![
-        10 => (0..2_usize, 0..NAMES.len(), kind).prop_map(|(scope, name, kind)| Step::Change(scope, name, kind)),
+        10 => change.prop_map(|(scope, name, kind)| Step::Change(scope, name, kind)),
         1 => (0..2_usize, names).prop_map(|(scope, names)| Step::Replace(scope, names)),
         2 => (0..2_usize).prop_map(Step::Bookmark),
         1 => (0..3_u64).prop_map(Step::Sync),

@@ -50,17 +50,23 @@ fn a_code_or_a_reason_is_enough() {
 fn only_errors_that_name_the_parameters_reject_watch_lists() {
     for (json, is_refused, may_be) in [
         (
-            r#"{"kind":"Status","code":422,"reason":"Invalid","message":"ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}"#,
+            concat!(
+                r#"{"kind":"Status","code":422,"reason":"Invalid","message":"ListOptions.meta.k8s.io \"\" "#,
+                "is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless ",
+                r#"the WatchList feature gate is enabled"}"#,
+            ),
             true,
             true,
         ),
         (
-            r#"{"kind":"Status","code":422,"details":{"causes":[{"message":"Forbidden: resourceVersionMatch is forbidden for watch"}]}}"#,
+            r#"{"kind":"Status","code":422,"details":{"causes":[
+                {"message":"Forbidden: resourceVersionMatch is forbidden for watch"}]}}"#,
             true,
             true,
         ),
         (
-            r#"{"kind":"Status","code":400,"reason":"BadRequest","message":"field label not supported: spec.nodename"}"#,
+            r#"{"kind":"Status","code":400,"reason":"BadRequest",
+                "message":"field label not supported: spec.nodename"}"#,
             false,
             true,
         ),
@@ -86,10 +92,13 @@ fn only_errors_that_name_the_parameters_reject_watch_lists() {
 #[test]
 fn the_three_forms_of_a_too_large_version_are_recognised() {
     for json in [
-        r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"x"}]}}"#,
-        r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
+        r#"{"kind":"Status","code":504,"reason":"Timeout",
+            "details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"x"}]}}"#,
+        r#"{"kind":"Status","code":504,"reason":"Timeout",
+            "details":{"causes":[{"message":"Too large resource version"}]}}"#,
         r#"{"kind":"Status","code":504,"details":{"causes":[{"message":"Too large resource version"}]}}"#,
-        r#"{"kind":"Status","reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
+        r#"{"kind":"Status","reason":"Timeout",
+            "details":{"causes":[{"message":"Too large resource version"}]}}"#,
         r#"{"kind":"Status","code":504,"message":"Timeout: Too large resource version: 9, current: 3"}"#,
     ] {
         assert!(status(json).is_too_large_version(), "{json}");
@@ -97,7 +106,8 @@ fn the_three_forms_of_a_too_large_version_are_recognised() {
     for json in [
         r#"{"kind":"Status","code":504,"reason":"Timeout"}"#,
         r#"{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"message":"x"}]}}"#,
-        r#"{"kind":"Status","code":500,"reason":"InternalError","details":{"causes":[{"message":"Too large resource version"}]}}"#,
+        r#"{"kind":"Status","code":500,"reason":"InternalError",
+            "details":{"causes":[{"message":"Too large resource version"}]}}"#,
     ] {
         assert!(!status(json).is_too_large_version(), "{json}");
     }

@@ -100,8 +100,9 @@ fn errors_have_line_and_column() {
     check_error("{\n  \"a\": ]\n}", "a.yaml:2:8: invalid JSON: ");
     check_error("a: 1\na: 2\n", "a.yaml:2:1: invalid YAML: ");
     check_error(&FOO.replace("Namespaced", "Everywhere"), "a.yaml:6:10: ");
-    let json = "{ \"apiVersion\": \"apiextensions.k8s.io/v1\", \"kind\": \"CustomResourceDefinition\",\n\"spec\": 5 }";
-    check_error(json, "a.yaml:2:9: ");
+    let head = r#"{ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition","#;
+    let json = format!("{head}\n\"spec\": 5 }}");
+    check_error(&json, "a.yaml:2:9: ");
     let list = format!(
         "kind: List\nitems:\n  - {}\n",
         FOO.replace('\n', "\n    ").replace("scope", "scopes")

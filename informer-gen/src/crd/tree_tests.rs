@@ -9,8 +9,9 @@ fn definition(group: &str, kind: &str, plural: &str, scope: &str, versions: &[&s
         format!("  - {{ name: {version}, served: true, storage: false, {schema} }}\n")
     });
     format!(
-        "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: {group}\n  \
-         names: {{ kind: {kind}, plural: {plural} }}\n  scope: {scope}\n  versions:\n{}",
+        "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+         spec:\n  group: {group}\n  names: {{ kind: {kind}, plural: {plural} }}\n  \
+         scope: {scope}\n  versions:\n{}",
         versions.collect::<String>()
     )
 }

@@ -195,7 +195,8 @@ mod tests {
     fn keys_of_other_shapes_are_passed_over() {
         check(
             parse_quote! {
-                #[kube(status = a::B<c, d>, scale(kind = "Not", namespaced), crates(kube = "k"), doc = "kind, root")]
+                #[kube(status = a::B<c, d>, scale(kind = "Not", namespaced), crates(kube = "k"))]
+                #[kube(doc = "kind, root")]
                 #[kube(validation = Rule::new("a, b").message("kind"), no_spec, kind = "Foo", unheard_of)]
                 #[kube = "nonsense"]
                 #[other(kind = "Other", plural = "others")]

@@ -56,7 +56,8 @@ fn pins_of(group: &Group<'_>, version: &Version<'_>) -> TokenStream {
         let of_namespace = kind.is_namespaced().then(|| {
             quote! {
                 #cfg const _: Option<typed::#one> = None::<NamespaceLister<api::#api>>;
-                #cfg const _: fn(&Lister<api::#api>, &str) -> NamespaceLister<api::#api> = Lister::<api::#api>::#accessor;
+                #cfg const _: fn(&Lister<api::#api>, &str) -> NamespaceLister<api::#api> =
+                    Lister::<api::#api>::#accessor;
             }
         });
         quote! {

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// The digest of every image.
+const DIGEST: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
 /// A Pod of a Deployment with a sidecar, as the server sends it.
 pub(crate) fn json(number: usize) -> String {
     let app = format!("checkout-{}", number % 40);
@@ -175,7 +178,7 @@ fn status(number: usize, app: &str) -> Value {
     let container = |name: &str, image: &str| {
         json!({
             "name": name, "image": image, "ready": true, "started": true, "restartCount": number % 4,
-            "imageID": format!("{image}@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+            "imageID": format!("{image}@sha256:{DIGEST}"),
             "containerID": format!("containerd://{:064x}", number * 7919 + name.len()),
             "state": {"running": {"startedAt": "2026-05-04T09:31:21Z"}}, "lastState": {},
         })

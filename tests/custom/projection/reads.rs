@@ -61,7 +61,8 @@ fn missing_or_null_fields_are_the_default_as_in_full_types() {
 
 #[test]
 fn undeclared_keys_may_have_any_value() {
-    let json = r#"{"future": [{"deep": {"er": [1, 2.5, true, null, "x"]}}], "spec": {"nodeName": "n", "other": {}}}"#;
+    let json = r#"{"future": [{"deep": {"er": [1, 2.5, true, null, "x"]}}],
+        "spec": {"nodeName": "n", "other": {}}}"#;
     let read: PodOnNode = serde_json::from_str(json).unwrap();
     assert_eq!(read.spec.unwrap().node_name.as_deref(), Some("n"));
 }

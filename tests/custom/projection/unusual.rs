@@ -197,7 +197,8 @@ projections! {
     CSINodeDriver of api::storage::v1::CSINodeDriver {
         node_id: String,
     }
-    CustomResourceValidation of apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceValidation {
+    CustomResourceValidation of
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceValidation {
         open_api_v3_schema: Option<apiextensions::JSONSchemaProps>,
     }
     JSONSchemaProps of apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps {

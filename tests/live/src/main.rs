@@ -27,7 +27,7 @@ const USAGE: &str = "\
 usage: informer-live <command>
 
   build                                        find kube-apiserver and etcd, or build them
-  up [--watch-list on|off] [--port <number>]   start a cluster that stays, and print the path of its kubeconfig
+  up [--watch-list on|off] [--port <number>]   start a cluster that stays, and print its kubeconfig's path
   kubeconfig                                   print that path again
   down                                         end that cluster
 ";

@@ -356,7 +356,8 @@ impl Watch {
             () = sleep_until(self.deadline) => None,
             () = sleep_until(bookmark.unwrap_or(self.deadline)), if bookmark.is_some() => {
                 // As upstream, a bookmark with the version of the request is not sent.
-                let version = (self.cursor > self.start).then(|| self.shared.state().versions.print(self.cursor));
+                let is_newer = self.cursor > self.start;
+                let version = is_newer.then(|| self.shared.state().versions.print(self.cursor));
                 let metadata = version.and_then(|version| progress_bookmark(&self.faults.plan, &version));
                 if let Some(metadata) = metadata {
                     self.pending.push_back(self.framing.bookmark(&metadata));

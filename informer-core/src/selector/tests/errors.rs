@@ -114,6 +114,10 @@ fn the_message_contains_no_control_characters() {
     let shown = error("a=b,\n\t\u{1b}[31mé\u{202e}=c").to_string();
     assert_eq!(
         shown,
-        "invalid label selector: expected a letter, a digit, `-`, `_` or `.`, found `\\u{1b}`\n  a=b,  ?[31m??=c\n        ^"
+        concat!(
+            "invalid label selector: expected a letter, a digit, `-`, `_` or `.`, found `\\u{1b}`\n",
+            "  a=b,  ?[31m??=c\n",
+            "        ^",
+        )
     );
 }

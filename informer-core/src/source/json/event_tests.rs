@@ -68,11 +68,13 @@ fn bookmarks_have_a_version_and_a_mark() {
         "bookmark 12 Progress",
     );
     check(
-        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12","annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12",
+            "annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
         "bookmark 12 InitialEventsEnd",
     );
     check(
-        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12","annotations":{"k8s.io/initial-events-end":"false"}}}}"#,
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12",
+            "annotations":{"k8s.io/initial-events-end":"false"}}}}"#,
         "bookmark 12 Progress",
     );
     check(r#"{"type":"BOOKMARK","object":null}"#, "bookmark  Progress");

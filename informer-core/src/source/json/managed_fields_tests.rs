@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::*;
 
 const POD: &str = r#"{"kind":"Pod","apiVersion":"v1",
-    "metadata":{"name":"a \u00e9","managedFields":[{"manager":"x","fieldsV1":{"f:metadata":{}}}],"labels":{"managedFields":"stays"},
+    "metadata":{"name":"a \u00e9","managedFields":[{"manager":"x","fieldsV1":{"f:metadata":{}}}],
+        "labels":{"managedFields":"stays"},
         "creationTimestamp":null,"finalizers":["one"]},
     "spec":{"containers":[{"name":"c","image":"i","env":[{"name":"metadata","value":"managedFields"}]}]},
     "status":{"metadata":{"managedFields":["stays"]},"phase":"Running"}}"#;

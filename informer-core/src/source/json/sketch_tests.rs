@@ -12,7 +12,8 @@ fn check(json: &str, key: Option<&str>, version: Option<&str>, uid: Option<&str>
 #[test]
 fn readable_metadata_is_read() {
     check(
-        r#"{"spec":[{}],"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7","labels":{"x":1}}}"#,
+        r#"{"spec":[{}],
+            "metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7","labels":{"x":1}}}"#,
         Some("ns/a"),
         Some("7"),
         Some("u"),

@@ -132,8 +132,8 @@ mod tests {
         let long = "x".repeat(1_000_000);
         let cause = format!(r#"{{"reason":"\u001b[31m{long}","message":"a\nb"}}"#);
         let json = format!(
-            r#"{{"kind":"Status","code":500,"reason":"Bad\nReason{long}","message":"\u001b[2J\nfake line {long}",
-                "details":{{"causes":[{}]}}}}"#,
+            r#"{{"kind":"Status","code":500,"reason":"Bad\nReason{long}",
+                "message":"\u001b[2J\nfake line {long}","details":{{"causes":[{}]}}}}"#,
             vec![cause; 20].join(",")
         );
         let status = parse(json.as_bytes()).expect("this is a Status");

@@ -39,7 +39,8 @@ fn check(object: &Undecodable) {
 async fn a_deeply_nested_object_in_a_list_affects_only_itself() {
     for deep in deep_objects() {
         let text = format!(
-            r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{{"metadata":{{"name":"a"}}}},{deep},{{"metadata":{{"name":"b"}}}}]}}"#
+            r#"{{"metadata":{{"resourceVersion":"5"}},"items":[
+                {{"metadata":{{"name":"a"}}}},{deep},{{"metadata":{{"name":"b"}}}}]}}"#
         );
         let events: Vec<_> = widgets(text).list(whole_list()).await.unwrap().collect().await;
         let [

@@ -2,8 +2,10 @@
 
 use super::*;
 
-const LIST: &str = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"17","continue":"next","remainingItemCount":3},
-    "items":[{"metadata":{"name":"a","namespace":"ns"}},{"metadata":{"name":"b","namespace":"ns"},"data":"wrong"},{"metadata":{"name":"c"}}]}"#;
+const LIST: &str = r#"{"kind":"ConfigMapList","apiVersion":"v1",
+    "metadata":{"resourceVersion":"17","continue":"next","remainingItemCount":3},
+    "items":[{"metadata":{"name":"a","namespace":"ns"}},
+        {"metadata":{"name":"b","namespace":"ns"},"data":"wrong"},{"metadata":{"name":"c"}}]}"#;
 const EXPECTED: [&str; 4] = [
     r#"metadata 17 Some("next") Some(3)"#,
     "item ns/a",
@@ -113,7 +115,8 @@ async fn an_item_over_the_limit_is_an_error() {
         ..inline()
     };
     let text = format!(
-        r#"{{"metadata":{{"resourceVersion":"5"}},"items":[{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}]}}"#,
+        r#"{{"metadata":{{"resourceVersion":"5"}},
+            "items":[{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}]}}"#,
         "x".repeat(100)
     );
     let lines = list_lines(&source(

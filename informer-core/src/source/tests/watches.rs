@@ -5,7 +5,10 @@ use super::*;
 const EVENTS: [&str; 5] = [
     r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
     r#"{"object":{"metadata":{"name":"a"}},"type":"MODIFIED"}"#,
-    r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
+    concat!(
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","#,
+        r#""annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
+    ),
     r#"{"type":"ADDED","object":{"metadata":{"name":"b"},"data":7}}"#,
     r#"{"type":"DELETED","object":{"metadata":{"name":"é"}}}"#,
 ];

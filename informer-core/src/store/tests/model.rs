@@ -43,11 +43,12 @@ fn scope() -> impl Strategy<Value = Scope> {
 }
 
 fn replace() -> impl Strategy<Value = Step> {
+    let keys = || prop::collection::hash_set(name().prop_map(|name| key(&name)), 0..20);
     let missing = prop_oneof![
         3 => Just(Missing::Remove),
         1 => Just(Missing::Keep),
-        1 => prop::collection::hash_set(name().prop_map(|name| key(&name)), 0..20).prop_map(Missing::RemoveExcept),
-        1 => prop::collection::hash_set(name().prop_map(|name| key(&name)), 0..20).prop_map(Missing::KeepExcept),
+        1 => keys().prop_map(Missing::RemoveExcept),
+        1 => keys().prop_map(Missing::KeepExcept),
     ];
     (scope(), prop::collection::vec((name(), 0..4u64), 0..120), missing).prop_map(
         |(scope, mut items, missing)| {
@@ -60,7 +61,8 @@ fn replace() -> impl Strategy<Value = Step> {
 fn step() -> impl Strategy<Value = Step> {
     let values = || prop::sample::subsequence(VALUES.to_vec(), 0..4);
     prop_oneof![
-        20 => (name(), 0..4u64, values()).prop_map(|(name, version, values)| Step::Upsert(name, version, values)),
+        20 => (name(), 0..4u64, values())
+            .prop_map(|(name, version, values)| Step::Upsert(name, version, values)),
         10 => name().prop_map(Step::Remove),
         2 => replace(),
         2 => (scope(), 0..30u64).prop_map(|(scope, version)| Step::Version(scope, version)),
@@ -185,7 +187,8 @@ proptest! {
                 match steps.next().unwrap_or(Step::Publish) {
                     Step::Upsert(name, version, values) => {
                         let old = commit.upsert(key(&name), object(&name, version, &values));
-                        let expected = working.objects.get(&key(&name)).map(|(version, _)| version.to_string());
+                        let stored = working.objects.get(&key(&name));
+                        let expected = stored.map(|(version, _)| version.to_string());
                         prop_assert_eq!(old.map(|old| version_of(&old).to_owned()), expected);
                         working.upsert(&name, version, &values);
                     }
@@ -196,8 +199,9 @@ proptest! {
                     }
                     Step::Replace(scope, items, missing) => {
                         working.replace(&scope, &items, &missing);
-                        let of = |(name, version): (String, u64)| (key(&name), object(&name, version, &["listed"]));
-                        let _ = commit.replace(&scope, items.into_iter().map(of).collect(), missing);
+                        let object = |name: &str, version| (key(name), object(name, version, &["listed"]));
+                        let items = items.iter().map(|(name, version)| object(name, *version));
+                        let _ = commit.replace(&scope, items.collect(), missing);
                     }
                     Step::Version(scope, version) => {
                         commit.set_version(&scope, ResourceVersion::new(&version.to_string()));

@@ -49,7 +49,8 @@ version = \"0.1.0\"
 edition = \"2024\"
 publish = false
 
-# The program that uses this crate chooses the Kubernetes version, by a feature of k8s-openapi such as `v1_37`.
+# The program that uses this crate chooses the Kubernetes version, by a feature of k8s-openapi such as
+# `v1_37`.
 [dependencies]
 informers = \"{informers}\"
 k8s-openapi = {{ version = \"0.29\", default-features = false, features = [\"std\"] }}

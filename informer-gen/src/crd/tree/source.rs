@@ -42,7 +42,8 @@ pub(super) fn root(groups: &[Group<'_>], root: &Root) -> String {
     text += &match root {
         Root::Module => format!("// {about}\n"),
         Root::Crate(_) => format!(
-            "//! {about}\n//!\n//! `use prelude::*` gives a `SharedInformerFactory` and the listers their accessors.\n"
+            "//! {about}\n//!\n\
+             //! `use prelude::*` gives a `SharedInformerFactory` and the listers their accessors.\n"
         ),
     };
     for group in groups {
@@ -91,10 +92,21 @@ impl {type_name} {{\n",
         listed.join(", ")
     );
     let accessors = versions.iter().map(|version| {
-        let Version { module, type_name, .. } = version;
-        let head = signature("    pub fn ", module, "&self", &format!("{module}::{type_name}"), " {");
+        let Version {
+            module, type_name, ..
+        } = version;
+        let head = signature(
+            "    pub fn ",
+            module,
+            "&self",
+            &format!("{module}::{type_name}"),
+            " {",
+        );
         format!(
-            "    /// The kinds of {}.\n    #[inline]\n{head}        {module}::{type_name}(self.0.clone())\n    }}\n",
+            concat!(
+                "    /// The kinds of {}.\n    #[inline]\n",
+                "{head}        {module}::{type_name}(self.0.clone())\n    }}\n",
+            ),
             version.title()
         )
     });

@@ -159,8 +159,8 @@ fn print_enum(text: &mut String, item: &Enum, paths: &Paths<'_>, root: &str) {
     let path = docs::plain(&item.path);
     let other = &item.other;
     let about = format!(
-        "A value of `{path}` of `{root}`.\n\nA value that is not in the schema, for example of a newer server, \
-         is `{other}`."
+        "A value of `{path}` of `{root}`.\n\n\
+         A value that is not in the schema, for example of a newer server, is `{other}`."
     );
     print_docs(text, "", &docs::lines(&about));
     let has_empty = item.variants.iter().any(|variant| variant.value.is_empty());

@@ -155,8 +155,15 @@ impl Printer<'_> {
             ));
         }
         text.push_str(&format!(
-            "        Self {{\n            metadata: {meta} {{\n                name: Some(name.to_owned()),\n                \
-             ..{meta}::default()\n            }},\n{field}{rest}        }}\n    }}\n}}\n"
+            "        Self {{
+            metadata: {meta} {{
+                name: Some(name.to_owned()),
+                ..{meta}::default()
+            }},
+{field}{rest}        }}
+    }}
+}}
+"
         ));
         text
     }
@@ -248,8 +255,17 @@ impl Printer<'_> {
         let type_ = field_type(spec, self.paths).line();
         let header = impl_header("kube::core::object::HasSpec", self.name());
         format!(
-            "{header}    type Spec = {type_};\n\n    fn spec(&self) -> &Self::Spec {{\n        &self.spec\n    }}\n\
-             \n    fn spec_mut(&mut self) -> &mut Self::Spec {{\n        &mut self.spec\n    }}\n}}\n"
+            "{header}    type Spec = {type_};
+
+    fn spec(&self) -> &Self::Spec {{
+        &self.spec
+    }}
+
+    fn spec_mut(&mut self) -> &mut Self::Spec {{
+        &mut self.spec
+    }}
+}}
+"
         )
     }
 
@@ -263,9 +279,17 @@ impl Printer<'_> {
         let option = self.paths.of("Option");
         let header = impl_header("kube::core::object::HasStatus", self.name());
         format!(
-            "{header}    type Status = {type_};\n\n    fn status(&self) -> {option}<&Self::Status> {{\n        \
-             self.status.as_ref()\n    }}\n\n    fn status_mut(&mut self) -> &mut {option}<Self::Status> {{\n        \
-             &mut self.status\n    }}\n}}\n"
+            "{header}    type Status = {type_};
+
+    fn status(&self) -> {option}<&Self::Status> {{
+        self.status.as_ref()
+    }}
+
+    fn status_mut(&mut self) -> &mut {option}<Self::Status> {{
+        &mut self.status
+    }}
+}}
+"
         )
     }
 }

@@ -113,8 +113,8 @@ pub(super) fn check_beside(input: &DeriveInput) -> syn::Result<()> {
         if is(attribute, "kube") {
             problems.note::<()>(Err(syn::Error::new_spanned(
                 attribute,
-                "a projection has the kind of its `of`: remove `#[kube(..)]`, or remove `of` if this is the spec \
-                 of a custom resource",
+                "a projection has the kind of its `of`: remove `#[kube(..)]`, or remove `of` if this is the \
+                 spec of a custom resource",
             )));
         }
         if let Some(derived) = derived(attribute, "Deserialize") {

@@ -29,7 +29,10 @@ fn renamed(projection: &Projection<'_>, field: &Field<'_>, name: &LitStr) -> Tok
         name.value()
     );
     quote_spanned! {of_macro(name.span())=> {
-        ::core::assert!(!#support::Origin::<#whole>::IS_BUILT_IN || #support::is_same(#known, #name), #message);
+        ::core::assert!(
+            !#support::Origin::<#whole>::IS_BUILT_IN || #support::is_same(#known, #name),
+            #message
+        );
         #name
     }}
 }

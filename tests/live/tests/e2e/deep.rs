@@ -38,7 +38,8 @@ async fn define(room: &Room) {
 async fn create(room: &Room, name: &str, levels: usize) {
     let nested = format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
     let body = format!(
-        r#"{{"apiVersion":"live.example.com/v1","kind":"Abyss","metadata":{{"name":"{name}"}},"spec":{nested}}}"#
+        r#"{{"apiVersion":"live.example.com/v1","kind":"Abyss",
+            "metadata":{{"name":"{name}"}},"spec":{nested}}}"#
     );
     let path = format!("/apis/live.example.com/v1/namespaces/{}/abysses", room.name);
     // The definition may not be served yet.

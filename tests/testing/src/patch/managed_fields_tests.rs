@@ -19,10 +19,16 @@ fn the_creator_owns_what_it_wrote() {
     let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "m",
         "image": "i"}]}});
     Scenario::of("apps/v1", "Deployment")
-        .create("u", json!({"metadata": {"name": "d"}, "spec": {"replicas": 2, "template": template}}))
-        .owners(&["u*: .spec.replicas .spec.template.metadata.labels .spec.template.metadata.labels.app \
-                   .spec.template.spec.containers[name=\"m\"] .spec.template.spec.containers[name=\"m\"].image \
-                   .spec.template.spec.containers[name=\"m\"].name"]);
+        .create(
+            "u",
+            json!({"metadata": {"name": "d"}, "spec": {"replicas": 2, "template": template}}),
+        )
+        .owners(&[
+            "u*: .spec.replicas .spec.template.metadata.labels .spec.template.metadata.labels.app \
+                   .spec.template.spec.containers[name=\"m\"] \
+                   .spec.template.spec.containers[name=\"m\"].image \
+                   .spec.template.spec.containers[name=\"m\"].name",
+        ]);
 }
 
 #[test]

@@ -67,8 +67,8 @@ async fn a_timeout_names_what_is_stored() {
     let error = wait.await.unwrap_err();
     assert_eq!(error.stored().len(), 23);
     let text = error.to_string();
-    let expected = "the condition on ConfigMap objects did not hold within 1s; stored: default/held (version 106, \
-                    being deleted), default/m00 (version 107), ";
+    let expected = "the condition on ConfigMap objects did not hold within 1s; stored: default/held \
+                    (version 106, being deleted), default/m00 (version 107), ";
     assert!(text.starts_with(expected), "{text}");
     assert!(text.ends_with("default/m18 (version 125) and 3 more"), "{text}");
 }

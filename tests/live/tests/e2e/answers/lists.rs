@@ -316,7 +316,8 @@ fn initial_events() -> Vec<Request> {
         Request::get(
             "initial events in the future",
             format!(
-                "{MAPS}?watch=1&timeoutSeconds=5&{initial}&resourceVersionMatch=NotOlderThan&resourceVersion=999999999"
+                "{MAPS}?watch=1&timeoutSeconds=5&{initial}&resourceVersionMatch=NotOlderThan\
+                 &resourceVersion=999999999"
             ),
         ),
         watch(
