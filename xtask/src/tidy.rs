@@ -38,7 +38,6 @@ impl fmt::Display for Problem {
 pub(crate) fn run() -> Result<()> {
     let tree = Tree::read(workspace::root())?;
     print_longest(&tree);
-    files::report_wide_lines(&tree);
 
     let mut problems = files::check(&tree);
     problems.extend(links::check(&tree));
