@@ -29,6 +29,7 @@ mod limits;
 mod list_body;
 mod list_options;
 mod list_pace;
+pub mod protobuf;
 mod recovery;
 mod request;
 mod watch_body;
@@ -40,7 +41,7 @@ mod tests;
 
 pub(crate) use answer::describe_request;
 pub(crate) use credentials::{CredentialError, describe_auth};
-pub use decode::{Decode, DecodeError, DecodeOn, Identity, ManagedFields};
+pub use decode::{Decode, DecodeError, DecodeOn, Encoding, Identity, ManagedFields};
 pub use error::{ServerStatus, SourceError};
 pub use identities::{IdentityEvent, IdentityStream};
 pub use json::JsonDecoder;

@@ -17,6 +17,7 @@ use crate::processor::Processor;
 use crate::reflector::{Reflector, RelistRequest};
 use crate::scope::Scope;
 use crate::selector::Selector;
+use crate::source::protobuf::DecodeProtobuf;
 use crate::source::{KubeSource, KubeSourceError, KubeSourceOptions, ListOptionsError, ListWatch};
 use crate::status::{Reporter, StatusBoard};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
@@ -27,6 +28,7 @@ use crate::sync::{Latch, Mutex};
 pub struct SharedInformerBuilder<K: Object> {
     sources: Sources<K>,
     options: InformerOptions,
+    protobuf: Option<DecodeProtobuf<K>>,
     transform: Option<Transform<K>>,
     indexes: Vec<AddIndex<K>>,
 }
@@ -37,10 +39,12 @@ type AddIndex<K> = Box<dyn FnOnce(&Indexer<K>) -> Result<(), IndexError> + Send>
 /// The sources of the objects.
 enum Sources<K> {
     /// A client. The function captures the kind, which may be known only at run time.
-    FromClient(Box<dyn Fn(Scope, KubeSourceOptions) -> Made<K> + Send + Sync>),
+    FromClient(Box<MakeSource<K>>),
     /// Custom sources.
     Custom(Vec<Arc<dyn ListWatch<K>>>),
 }
+
+type MakeSource<K> = dyn Fn(Scope, KubeSourceOptions, Option<DecodeProtobuf<K>>) -> Made<K> + Send + Sync;
 
 type Made<K> = Result<Arc<dyn ListWatch<K>>, KubeSourceError>;
 
@@ -49,13 +53,12 @@ impl<K: Object> SharedInformerBuilder<K> {
     where
         K: DeserializeOwned,
     {
-        Self::new(Sources::FromClient(Box::new(move |scope, options| {
-            Ok(Arc::new(KubeSource::<K>::of_type(
-                client.clone(),
-                &dynamic_type,
-                scope,
-                options,
-            )?))
+        Self::new(Sources::FromClient(Box::new(move |scope, options, protobuf| {
+            let source = KubeSource::<K>::of_type(client.clone(), &dynamic_type, scope, options)?;
+            Ok(Arc::new(match protobuf {
+                Some(decode) => source.protobuf(&dynamic_type, decode),
+                None => source,
+            }))
         })))
     }
 
@@ -67,6 +70,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         Self {
             sources,
             options: InformerOptions::default(),
+            protobuf: None,
             transform: None,
             indexes: Vec::new(),
         }
@@ -83,6 +87,13 @@ impl<K: Object> SharedInformerBuilder<K> {
     ) -> Self {
         self.options = options;
         self.transform = transform.map(|transform| Arc::new(move |object: &mut K| transform(object)) as _);
+        self
+    }
+
+    /// Requests protobuf from the server, and decodes it with this function. Default: JSON. A factory sets it
+    /// for every built-in kind. [`encoding`](Self::encoding) turns it off, and a custom source ignores it.
+    pub fn protobuf(mut self, decode: DecodeProtobuf<K>) -> Self {
+        self.protobuf = Some(decode);
         self
     }
 
@@ -120,7 +131,7 @@ impl<K: Object> SharedInformerBuilder<K> {
     pub fn build(self) -> Result<SharedInformer<K>, BuildError> {
         self.options.validate()?;
         let selector = self.selector()?;
-        let sources = sources(&self.sources, &self.options)?;
+        let sources = sources(&self.sources, &self.options, self.protobuf)?;
         let options = self.options;
         let first = sources.first().ok_or(BuildError::NoSource)?;
         let resource = first.resource().to_owned();
@@ -197,6 +208,7 @@ impl<K: Object> SharedInformerBuilder<K> {
 fn sources<K: Object>(
     sources: &Sources<K>,
     options: &InformerOptions,
+    protobuf: Option<DecodeProtobuf<K>>,
 ) -> Result<Vec<Arc<dyn ListWatch<K>>>, BuildError> {
     let make = match sources {
         Sources::Custom(sources) => return Ok(sources.clone()),
@@ -206,7 +218,7 @@ fn sources<K: Object>(
     let mut sources = Vec::with_capacity(scopes.len());
     for scope in scopes {
         let namespaced = scope != Scope::All;
-        let source = make(scope, options.source.clone())?;
+        let source = make(scope, options.source.clone(), protobuf)?;
         if namespaced && is_cluster_scoped::<K>() {
             return Err(BuildError::ClusterScoped(source.resource().to_owned()));
         }

@@ -252,6 +252,13 @@ macro_rules! __shared_options {
             self
         }
 
+        /// Sets the encoding that is requested from the server. Default: protobuf for kinds that have a decoder
+        /// of it, with JSON as the second choice.
+        pub fn encoding(mut self, encoding: $crate::source::Encoding) -> Self {
+            self.options.source.encoding = encoding;
+            self
+        }
+
         /// Sets the largest object that is accepted, in bytes on the wire. Default: 16 MiB.
         pub fn max_object_bytes(mut self, bytes: usize) -> Self {
             self.options.source.max_object_bytes = bytes;

@@ -85,6 +85,18 @@ pub enum ManagedFields {
     Keep,
 }
 
+/// The encoding that is requested from the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// Protobuf for kinds that have a decoder of it, with JSON as the second choice. JSON for all others, such
+    /// as custom resources, which servers do not encode as protobuf.
+    #[default]
+    Protobuf,
+    /// JSON for all kinds.
+    Json,
+}
+
 /// Where objects are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

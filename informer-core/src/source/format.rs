@@ -1,8 +1,8 @@
 //! Wire formats: the boundary between the HTTP part of a source and the encoding of its responses.
 //!
 //! A [`Format`] splits bodies into frames and entries, and decodes them. The rest of `source` does not depend
-//! on the encoding. [`json`](super::json) is the only format so far. To add another one, implement [`Format`]
-//! in a module beside it and pass it to [`Formats`].
+//! on the encoding. The formats are [`json`](super::json) and [`protobuf`](super::protobuf). To add another one,
+//! implement [`Format`] in a module beside them and pass it to [`Formats`].
 
 use std::sync::Arc;
 
@@ -83,11 +83,20 @@ pub(super) struct Formats<K> {
 impl<K: 'static> Formats<K> {
     /// Accepts one format.
     pub(super) fn only(format: Arc<dyn Format<K>>) -> Self {
-        Self::new(Vec::new(), format)
+        Self {
+            preferred: Vec::new(),
+            fallback: format,
+        }
     }
 
-    pub(super) fn new(preferred: Vec<Arc<dyn Format<K>>>, fallback: Arc<dyn Format<K>>) -> Self {
-        Self { preferred, fallback }
+    /// Accepts another format, and prefers it to those before.
+    pub(super) fn prefer(&mut self, format: Arc<dyn Format<K>>) {
+        self.preferred.insert(0, format);
+    }
+
+    /// Returns the media type of the format that also reads unknown responses.
+    pub(super) fn last_media_type(&self) -> Vec<&'static str> {
+        vec![self.fallback.media_type()]
     }
 
     /// Returns the media types of all formats, in order of preference.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -11,10 +12,11 @@ use serde::de::DeserializeOwned;
 use super::answer::{self, Answer, BodyReader};
 use super::format::{Format, Formats};
 use super::json::{Json, JsonDecoder};
+use super::protobuf::{DecodeProtobuf, Protobuf, ProtobufDecoder};
 use super::request::{Endpoint, Representation};
 use super::{
-    Decode, DecodeOn, IdentityStream, ListOptions, ListOptionsError, ListRequest, ListStream, ListWatch,
-    ManagedFields, SourceError, WatchRequest, WatchStream, list_body, watch_body,
+    Decode, DecodeOn, Encoding, IdentityStream, ListOptions, ListOptionsError, ListRequest, ListStream,
+    ListWatch, ManagedFields, SourceError, WatchRequest, WatchStream, list_body, watch_body,
 };
 use crate::object::{Content, Object};
 use crate::scope::Scope;
@@ -36,6 +38,10 @@ use crate::scope::Scope;
 /// 1 MiB of a list besides its items and metadata, 10,000 events of unknown types in a row, 64 KiB for an
 /// ERROR event, and 16 KiB for a continue token.
 ///
+/// With a [protobuf decoder](Self::protobuf) the source requests protobuf, and JSON as the second choice. The
+/// server chooses per response, and a response in JSON is read as such. After a response 406 or 415 the source
+/// requests only JSON.
+///
 /// A client of [`crate::client`] requests compressed responses. Any other client requests uncompressed ones,
 /// because kube's decompression stops after the first gzip member of a compressed watch.
 pub struct KubeSource<K> {
@@ -45,6 +51,10 @@ pub struct KubeSource<K> {
     scope: Scope,
     answer_deadline: Duration,
     formats: Formats<K>,
+    /// Set when the server refused the preferred formats. From then on only the last one is requested.
+    refused: AtomicBool,
+    encoding: Encoding,
+    managed_fields: ManagedFields,
     bodies: BodySettings,
 }
 
@@ -79,6 +89,9 @@ pub struct KubeSourceOptions {
     pub list_idle_limit: Duration,
     /// Where objects are decoded.
     pub decode_on: DecodeOn,
+    /// The encoding that is requested from the server. Default: protobuf, for kinds that have a
+    /// [decoder](KubeSource::protobuf) of it.
+    pub encoding: Encoding,
 }
 
 impl Default for KubeSourceOptions {
@@ -91,6 +104,7 @@ impl Default for KubeSourceOptions {
             answer_deadline: Duration::from_secs(30),
             list_idle_limit: Duration::from_secs(60),
             decode_on: DecodeOn::default(),
+            encoding: Encoding::default(),
         }
     }
 }
@@ -173,6 +187,9 @@ impl<K: Object> KubeSource<K> {
             scope,
             answer_deadline: options.answer_deadline,
             formats,
+            refused: AtomicBool::new(false),
+            encoding: options.encoding,
+            managed_fields: options.managed_fields,
             bodies: BodySettings {
                 decode_on: options.decode_on,
                 max_object_bytes: options.max_object_bytes,
@@ -188,6 +205,44 @@ impl<K: Object> KubeSource<K> {
         self.formats = Formats::only(Arc::new(Json::new(decoder)));
         self.endpoint.media_types = self.formats.media_types();
         self
+    }
+
+    /// Requests protobuf before JSON, and decodes it with this function, unless
+    /// [`KubeSourceOptions::encoding`] is [`Encoding::Json`].
+    ///
+    /// The crate `informer-protobuf` has a function for every built-in kind.
+    #[must_use]
+    pub fn protobuf(mut self, dynamic_type: &K::DynamicType, decode: DecodeProtobuf<K>) -> Self {
+        if self.encoding == Encoding::Protobuf {
+            let decoder = ProtobufDecoder::of(dynamic_type, decode, self.managed_fields);
+            self.formats.prefer(Arc::new(Protobuf::new(decoder)));
+            self.endpoint.media_types = self.formats.media_types();
+        }
+        self
+    }
+
+    /// Sends the request that `make` builds for the accepted formats. If the server refuses them, sends it
+    /// again for the last one.
+    async fn request(
+        &self,
+        make: impl Fn(&Endpoint) -> Result<http::Request<kube::client::Body>, SourceError>,
+        granted: Option<Duration>,
+    ) -> Result<(BodyReader, Arc<dyn Format<K>>), SourceError> {
+        let is_refused = self.refused.load(Ordering::Relaxed);
+        if !is_refused {
+            match self.send(make(&self.endpoint)?, granted).await {
+                Err(error) if is_format_refused(&error) && self.endpoint.media_types.len() > 1 => {}
+                answer => return answer,
+            }
+            tracing::info!(
+                resource = self.resource,
+                "the server refused protobuf; using JSON"
+            );
+            self.refused.store(true, Ordering::Relaxed);
+        }
+        let mut endpoint = self.endpoint.clone();
+        endpoint.media_types = self.formats.last_media_type();
+        self.send(make(&endpoint)?, granted).await
     }
 
     /// Sends a request. The deadline is the configured one, or a longer one that the reflector grants.
@@ -217,24 +272,24 @@ impl<K> fmt::Debug for KubeSource<K> {
 impl<K: Object> ListWatch<K> for KubeSource<K> {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
         Box::pin(async move {
-            let http_request = self.endpoint.list(&request)?;
-            let (body, format) = self.send(http_request, request.answer_within).await?;
+            let make = |endpoint: &Endpoint| endpoint.list(&request);
+            let (body, format) = self.request(make, request.answer_within).await?;
             Ok(list_body::objects(body, format, self.bodies))
         })
     }
 
     fn list_identities(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>> {
         Box::pin(async move {
-            let http_request = self.endpoint.list_as(Representation::MetadataOnly, &request)?;
-            let (body, format) = self.send(http_request, request.answer_within).await?;
+            let make = |endpoint: &Endpoint| endpoint.list_as(Representation::MetadataOnly, &request);
+            let (body, format) = self.request(make, request.answer_within).await?;
             Ok(list_body::identities(body, format, self.bodies))
         })
     }
 
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
         Box::pin(async move {
-            let http_request = self.endpoint.watch(&request)?;
-            let (body, format) = self.send(http_request, request.answer_within).await?;
+            let make = |endpoint: &Endpoint| endpoint.watch(&request);
+            let (body, format) = self.request(make, request.answer_within).await?;
             Ok(watch_body::stream(body, format, self.bodies))
         })
     }
@@ -249,6 +304,13 @@ impl<K: Object> ListWatch<K> for KubeSource<K> {
             Scope::All => None,
         }
     }
+}
+
+/// Whether the server refused the requested formats.
+fn is_format_refused(error: &SourceError) -> bool {
+    error
+        .status()
+        .is_some_and(|status| matches!(status.code, 406 | 415))
 }
 
 /// The name of a resource in states, errors and logs. The name of a projection includes its type, to

@@ -25,6 +25,7 @@ mod bombs;
 mod deep;
 mod formats;
 mod lists;
+mod protobuf;
 mod requests;
 mod watches;
 

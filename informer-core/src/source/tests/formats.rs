@@ -147,7 +147,8 @@ fn toy_source(status: u16, content_type: &'static str, text: Vec<u8>) -> KubeSou
             .unwrap()
     };
     let json = JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop);
-    let formats = Formats::new(vec![Arc::new(Toy)], Arc::new(Json::new(Arc::new(json))));
+    let mut formats = Formats::only(Arc::new(Json::new(Arc::new(json))));
+    formats.prefer(Arc::new(Toy));
     KubeSource::with_formats(client(answer), &(), Scope::All, inline(), formats).unwrap()
 }
 
