@@ -157,7 +157,7 @@ impl LeaderElection {
         self
     }
 
-    /// Sets the clock of this process. Default: tokio's clock and the system's wall clock. For tests.
+    /// Sets the clock of this process. Default: tokio's clock and those of the system. For tests.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self

@@ -91,6 +91,8 @@ struct Hands {
     /// Since when the machine is suspended, and how long it was before.
     suspended_at: Option<f64>,
     suspended: f64,
+    /// For how long the machine was suspended without any timer of the test.
+    unseen: f64,
 }
 
 impl Default for TestClock {
@@ -107,12 +109,18 @@ impl TestClock {
             ahead: 0.0,
             suspended_at: None,
             suspended: 0.0,
+            unseen: 0.0,
         })))
     }
 
     /// Sets the wall clock ahead or back.
     pub(crate) fn set_wall(&self, seconds: f64) {
         self.0.lock().unwrap().ahead += seconds;
+    }
+
+    /// Suspends the machine and resumes it, at one instant of the test.
+    pub(crate) fn suspend_for(&self, seconds: f64) {
+        self.0.lock().unwrap().unseen += seconds;
     }
 
     /// Suspends the machine: the monotonic clock stands still, the wall clock does not.
@@ -144,7 +152,12 @@ impl Clock for TestClock {
 
     fn wall(&self) -> SystemTime {
         let hands = self.0.lock().unwrap();
-        SystemTime::UNIX_EPOCH + Duration::from_secs_f64(1e9 + hands.running() + hands.ahead)
+        SystemTime::UNIX_EPOCH + Duration::from_secs_f64(1e9 + hands.running() + hands.unseen + hands.ahead)
+    }
+
+    fn uptime(&self) -> Duration {
+        let hands = self.0.lock().unwrap();
+        Duration::from_secs_f64(hands.running() + hands.unseen)
     }
 
     fn timer(&self, duration: Duration) -> Duration {

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::sync::Mutex;
 
-/// The time of one process. Elections use tokio's clock and the system's wall clock; tests can pass another
-/// one to [`LeaderElection::clock`](super::LeaderElection::clock).
+/// The time of one process. Elections use tokio's clock, the system's wall clock, and on Linux the time since
+/// the boot; tests can pass another one to [`LeaderElection::clock`](super::LeaderElection::clock).
 pub trait Clock: Send + Sync + 'static {
     /// The time since a fixed moment. Never goes backwards; may stop while the machine is suspended.
     fn monotonic(&self) -> Duration;
@@ -16,13 +16,19 @@ pub trait Clock: Send + Sync + 'static {
     /// The wall clock. May jump. Written to the lease, and used to notice that the machine was suspended.
     fn wall(&self) -> SystemTime;
 
+    /// The time since a fixed moment, including the time in which the machine was suspended. Never goes
+    /// backwards. Default: [`monotonic`](Self::monotonic), for platforms without such a clock.
+    fn uptime(&self) -> Duration {
+        self.monotonic()
+    }
+
     /// How long tokio's timers must sleep until this much time has passed by this clock.
     fn timer(&self, duration: Duration) -> Duration {
         duration
     }
 }
 
-/// tokio's clock, and the system's wall clock.
+/// tokio's clock, the system's wall clock, and on Linux `CLOCK_BOOTTIME`.
 #[derive(Debug, Default)]
 pub(super) struct SystemClock {
     start: OnceLock<Instant>,
@@ -36,15 +42,23 @@ impl Clock for SystemClock {
     fn wall(&self) -> SystemTime {
         SystemTime::now()
     }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn uptime(&self) -> Duration {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        // The kernel never returns a negative time.
+        time.try_into().unwrap_or_default()
+    }
 }
 
-/// The clock of a leader: counts the larger of the monotonic and the wall-clock time.
+/// The clock of a leader: counts the largest of the monotonic time, the wall-clock time and the uptime.
 ///
-/// A suspended machine stops the monotonic clock, and only the wall clock shows that others had time to take
-/// the lease. The larger one is chosen for each step between two readings, so a wall clock that is set back
-/// never hides time that passed before or after.
+/// A suspended machine stops the monotonic clock. The uptime counts that time, on platforms that have it; a
+/// virtual machine that its host has paused, and other platforms, show it by the wall clock only. The largest
+/// one is chosen for each step between two readings, so a wall clock that is set back never hides time that
+/// passed before or after.
 ///
-/// Candidates do not use it: for them the larger time is the dangerous one.
+/// Candidates do not use it: for them the largest time is the dangerous one.
 pub(super) struct LeaderClock {
     clock: Arc<dyn Clock>,
     last: Mutex<Reading>,
@@ -53,6 +67,7 @@ pub(super) struct LeaderClock {
 struct Reading {
     monotonic: Duration,
     wall: SystemTime,
+    uptime: Duration,
     elapsed: Duration,
 }
 
@@ -61,6 +76,7 @@ impl LeaderClock {
         let last = Reading {
             monotonic: clock.monotonic(),
             wall: clock.wall(),
+            uptime: clock.uptime(),
             elapsed: Duration::ZERO,
         };
         Self {
@@ -73,13 +89,16 @@ impl LeaderClock {
     pub(super) fn now(&self) -> Duration {
         let mut last = self.last.lock();
         // Read under the lock, so that readings are in order.
-        let (monotonic, wall) = (self.clock.monotonic(), self.clock.wall());
+        let (monotonic, wall, uptime) = (self.clock.monotonic(), self.clock.wall(), self.clock.uptime());
         let by_monotonic = monotonic.saturating_sub(last.monotonic);
         let by_wall = wall.duration_since(last.wall).unwrap_or_default();
+        let by_uptime = uptime.saturating_sub(last.uptime);
+        let step = by_monotonic.max(by_wall).max(by_uptime);
         *last = Reading {
             monotonic,
             wall,
-            elapsed: last.elapsed.saturating_add(by_monotonic.max(by_wall)),
+            uptime,
+            elapsed: last.elapsed.saturating_add(step),
         };
         last.elapsed
     }
@@ -94,9 +113,8 @@ impl LeaderClock {
 mod tests {
     use super::*;
 
-    /// A clock that is set by hand.
-    #[derive(Default)]
-    struct Manual(Mutex<(u64, u64)>);
+    /// A clock that is set by hand: monotonic time, wall clock and uptime in seconds.
+    struct Manual(Mutex<(u64, u64, u64)>);
 
     impl Clock for Manual {
         fn monotonic(&self) -> Duration {
@@ -106,35 +124,59 @@ mod tests {
         fn wall(&self) -> SystemTime {
             SystemTime::UNIX_EPOCH + Duration::from_secs(self.0.lock().1)
         }
+
+        fn uptime(&self) -> Duration {
+            Duration::from_secs(self.0.lock().2)
+        }
     }
 
-    /// Moves the clock to each pair of monotonic and wall time, and compares the elapsed time.
-    fn check(steps: &[(u64, u64, u64)]) {
-        let manual = Arc::new(Manual(Mutex::new((100, 1000))));
+    /// Moves the clock to each reading of monotonic time, wall clock and uptime, and compares the elapsed time.
+    fn check(steps: &[((u64, u64, u64), u64)]) {
+        let manual = Arc::new(Manual(Mutex::new((100, 1000, 500))));
         let clock = LeaderClock::new(manual.clone());
-        for &(monotonic, wall, elapsed) in steps {
-            *manual.0.lock() = (monotonic, wall);
-            assert_eq!(
-                clock.now(),
-                Duration::from_secs(elapsed),
-                "at {monotonic} and {wall}"
-            );
+        for &(reading, elapsed) in steps {
+            *manual.0.lock() = reading;
+            assert_eq!(clock.now(), Duration::from_secs(elapsed), "at {reading:?}");
         }
     }
 
     #[test]
-    fn the_larger_of_both_clocks_counts() {
-        check(&[(103, 1003, 3), (105, 1004, 5), (106, 1008, 9)]);
+    fn the_largest_of_all_clocks_counts() {
+        check(&[
+            ((103, 1003, 503), 3),
+            ((105, 1004, 504), 5),
+            ((106, 1008, 505), 9),
+            ((107, 1009, 510), 14),
+        ]);
     }
 
     #[test]
     fn a_suspended_machine_is_noticed_by_the_wall_clock() {
-        check(&[(101, 1001, 1), (101, 1061, 61), (102, 1062, 62)]);
+        check(&[
+            ((101, 1001, 501), 1),
+            ((101, 1061, 501), 61),
+            ((102, 1062, 502), 62),
+        ]);
     }
 
     #[test]
     fn a_wall_clock_set_back_hides_no_time() {
         // Set back by an hour, then suspended for a minute.
-        check(&[(101, 1001, 1), (102, 1, 2), (102, 61, 62)]);
+        check(&[((101, 1001, 501), 1), ((102, 1, 502), 2), ((102, 61, 502), 62)]);
+    }
+
+    #[test]
+    fn a_wall_clock_set_back_during_a_suspension_hides_no_uptime() {
+        check(&[((101, 1001, 501), 1), ((101, 941, 561), 61)]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_uptime_of_the_system_counts_from_the_boot() {
+        let clock = SystemClock::default();
+        assert_eq!(clock.monotonic().as_secs(), 0);
+        let uptime = clock.uptime();
+        assert!(uptime > Duration::ZERO);
+        assert!(clock.uptime() >= uptime);
     }
 }

@@ -43,11 +43,12 @@ impl Leadership {
 
     /// Whether, by the clock of this process, no other process can have taken the lease.
     ///
-    /// True until `renew_deadline` has passed since the start of the last successful renewal. The larger of
-    /// the monotonic and the wall-clock time counts. Cheap: a lock and two readings of the clock.
+    /// True until `renew_deadline` has passed since the start of the last successful renewal. The largest of
+    /// the monotonic time, the wall-clock time and, on Linux, the time since the boot (`CLOCK_BOOTTIME`)
+    /// counts. Cheap: a lock and a reading of each clock.
     ///
-    /// One case is invisible to both clocks: the machine was suspended, and its wall clock was set back by as
-    /// much before the process continued.
+    /// No clock of this process shows one case: on other systems, or in a virtual machine that its host paused,
+    /// the wall clock was set back by as much as the machine was suspended, before the process continued.
     ///
     /// The lease of a leader can also be deleted or edited by a third party. That is noticed by the next
     /// renewal, at most `retry_period` later.

@@ -89,6 +89,17 @@ async fn a_machine_that_was_suspended_does_not_lead_when_it_resumes() {
     assert_eq!(polls.get(), 1, "the work was not polled again");
 }
 
+/// Neither the monotonic nor the wall clock shows the suspension; seed 1612 of the simulation.
+#[tokio::test(start_paused = true)]
+async fn a_suspension_is_noticed_although_the_wall_clock_was_set_back() {
+    let server = ApiServer::start();
+    let clock = TestClock::default();
+    let leadership = lead(&candidate(&server, "a").clock(clock.clone())).await;
+    clock.suspend_for(60.0);
+    clock.set_wall(-60.0);
+    assert!(!leadership.is_valid());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_wall_clock_set_back_does_not_extend_a_lease() {
     let server = ApiServer::start();

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use informer_core::leader::Clock;
 use tokio::time::Instant;
 
-use super::plan::Freeze;
+use super::plan::{Freeze, Uptime};
 
 /// A clock that runs at a rate of tokio's. While the process is frozen it stands still, as for a process that
 /// cannot read it; afterwards it has jumped. Clones share it.
@@ -17,6 +17,7 @@ pub(super) struct ProcessClock(Arc<Mutex<Hands>>);
 struct Hands {
     start: Instant,
     rate: f64,
+    uptime: Uptime,
     /// How far the wall clock was set ahead or back, in seconds.
     ahead: f64,
     /// For how many seconds the machine was suspended.
@@ -25,10 +26,11 @@ struct Hands {
 }
 
 impl ProcessClock {
-    pub(super) fn new(rate: f64) -> Self {
+    pub(super) fn new(rate: f64, uptime: Uptime) -> Self {
         Self(Arc::new(Mutex::new(Hands {
             start: Instant::now(),
             rate,
+            uptime,
             ahead: 0.0,
             suspended: 0.0,
             frozen: None,
@@ -39,8 +41,13 @@ impl ProcessClock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sets the wall clock ahead or back, unless it would hide a suspension from all clocks.
     pub(super) fn set_wall(&self, seconds: f64) {
-        self.hands().ahead += seconds;
+        let mut hands = self.hands();
+        let is_suspended = matches!(hands.frozen, Some((Freeze::Machine, _)));
+        if !is_suspended || hands.uptime == Uptime::Counted {
+            hands.ahead += seconds;
+        }
     }
 
     pub(super) fn is_frozen(&self) -> bool {
@@ -71,17 +78,28 @@ impl Hands {
     fn seen(&self) -> f64 {
         self.frozen.map_or_else(|| self.elapsed(), |(_, since)| since)
     }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_secs_f64((self.seen() - self.suspended).max(0.0))
+    }
 }
 
 impl Clock for ProcessClock {
     fn monotonic(&self) -> Duration {
-        let hands = self.hands();
-        Duration::from_secs_f64((hands.seen() - hands.suspended).max(0.0))
+        self.hands().monotonic()
     }
 
     fn wall(&self) -> SystemTime {
         let hands = self.hands();
         SystemTime::UNIX_EPOCH + Duration::from_secs_f64(1e9 + hands.seen() + hands.ahead)
+    }
+
+    fn uptime(&self) -> Duration {
+        let hands = self.hands();
+        match hands.uptime {
+            Uptime::Counted => Duration::from_secs_f64(hands.seen()),
+            Uptime::Missing => hands.monotonic(),
+        }
     }
 
     fn timer(&self, duration: Duration) -> Duration {

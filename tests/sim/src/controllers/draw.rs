@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use super::plan::{
     Action, CHILDREN, ChildChange, ControllerPlan, Election, Freeze, Mood, Notice, Options, Order, PARENTS,
-    ParentChange, ParentChangeKind, SETTINGS, Step, Weather,
+    ParentChange, ParentChangeKind, SETTINGS, Step, Uptime, Weather,
 };
 
 /// The number of steps of a plan, after the opening ones.
@@ -50,6 +50,7 @@ pub(super) fn plan(seed: u64) -> ControllerPlan {
                 pause: pick(random, [0, 0, 10, 100, 1_000, 3_000]),
             })
             .collect(),
+        uptime: pick(random, [Uptime::Counted, Uptime::Missing]),
     }
 }
 

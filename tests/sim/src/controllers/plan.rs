@@ -31,9 +31,20 @@ pub struct ControllerPlan {
     pub(super) bookmark_interval: Duration,
     /// The rate of each replica's clock.
     pub(super) rates: Vec<f64>,
+    pub(super) uptime: Uptime,
     pub(super) election: Election,
     pub(super) controller: Options,
     pub(super) steps: Vec<Step>,
+}
+
+/// Whether machines have a clock that counts while they are suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Uptime {
+    /// As `CLOCK_BOOTTIME` of Linux.
+    Counted,
+    /// Only the wall clock shows a suspension. It is then not set in the same step: no clock would show the
+    /// suspension any more, a limit that `Leadership::is_valid` documents.
+    Missing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +216,7 @@ pub(super) enum Weather {
 pub(super) enum Freeze {
     /// The process is stopped, as by SIGSTOP: when it continues, both clocks have advanced.
     Process,
-    /// The machine is suspended: only the wall clock advances.
+    /// The machine is suspended: only the wall clock and the uptime advance.
     Machine,
 }
 
@@ -255,7 +266,11 @@ impl fmt::Display for ControllerPlan {
             "watch list {:?}, bookmarks every {:?}",
             self.watch_list, self.bookmark_interval
         )?;
-        writeln!(f, "election {:?}, clock rates {:?}", self.election, self.rates)?;
+        writeln!(
+            f,
+            "election {:?}, clock rates {:?}, uptime {:?}",
+            self.election, self.rates, self.uptime
+        )?;
         writeln!(f, "{:?}", self.controller)?;
         for Step {
             number,

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::clock::ProcessClock;
 use super::judge::{Flood, Record};
 use super::network::{Fate, Loss};
-use super::plan::{Election, Freeze, Options, Weather};
+use super::plan::{ControllerPlan, Election, Freeze, Options, Weather};
 
 /// One process, from its start to its end.
 pub(super) struct Process {
@@ -96,13 +96,15 @@ impl State {
 }
 
 impl Process {
-    pub(super) fn new(name: String, seed: u64, rate: f64, options: Options, election: Election) -> Arc<Self> {
+    /// A process of a replica of the plan.
+    pub(super) fn new(name: String, seed: u64, plan: &ControllerPlan, replica: usize) -> Arc<Self> {
+        let rate = plan.rates[replica];
         Arc::new(Self {
             name,
-            options,
-            election,
+            options: plan.controller,
+            election: plan.election,
             rate,
-            clock: ProcessClock::new(rate),
+            clock: ProcessClock::new(rate, plan.uptime),
             network: Mutex::new(Network {
                 random: SmallRng::seed_from_u64(seed),
                 weather: Weather::Good,
@@ -198,6 +200,13 @@ impl Process {
     /// Whether it does not run: it is frozen or was killed.
     pub(super) fn is_frozen(&self) -> bool {
         self.clock.is_frozen() || self.phase() == Phase::Ended
+    }
+
+    /// Sets the wall clock ahead or back. A running process reads its clocks before and after it.
+    pub(super) fn set_wall(&self, seconds: f64) {
+        self.leads();
+        self.clock.set_wall(seconds);
+        self.leads();
     }
 
     pub(super) fn freeze(&self, freeze: Freeze) {

@@ -67,13 +67,7 @@ impl Replica {
         let name = format!("r{}.{}", self.number, self.processes);
         let seed = plan.seed ^ (self.number as u64) << 32 ^ self.processes << 40;
         self.processes += 1;
-        let process = Process::new(
-            name,
-            seed,
-            plan.rates[self.number],
-            plan.controller,
-            plan.election,
-        );
+        let process = Process::new(name, seed, plan, self.number);
         court.admit(&process);
         let stop = CancellationToken::new();
         let client = network::client(server, &process);

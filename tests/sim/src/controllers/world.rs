@@ -223,7 +223,7 @@ impl World<'_> {
             }
             Action::SetWall { replica, seconds } => {
                 if let Some(process) = self.replicas[*replica].process() {
-                    process.clock.set_wall(f64::from(*seconds));
+                    process.set_wall(f64::from(*seconds));
                 }
             }
             Action::Trigger { parent } => {
