@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
+use tokio::time::Instant;
+
 /// A guarantee that was violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
@@ -34,6 +36,8 @@ struct Record {
     /// A hash of all observations.
     hash: u64,
     events: u64,
+    /// When the first observation was printed.
+    start: Option<Instant>,
 }
 
 thread_local! {
@@ -125,7 +129,8 @@ pub fn trace() {
 
 impl Record {
     #[expect(clippy::print_stderr, reason = "enabled by `--trace`")]
-    fn log(&self, text: &str) {
-        eprintln!("  [{}] {text}", self.step);
+    fn log(&mut self, text: &str) {
+        let start = *self.start.get_or_insert_with(Instant::now);
+        eprintln!("  [{}] {:.3} {text}", self.step, start.elapsed().as_secs_f64());
     }
 }
