@@ -15,6 +15,7 @@ pub mod fields;
 #[cfg(feature = "scan")]
 pub mod fields_scan;
 mod known;
+pub mod protobuf;
 #[cfg(feature = "scan")]
 pub mod scan;
 mod table;

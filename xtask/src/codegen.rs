@@ -6,6 +6,7 @@
 
 mod manifest;
 mod output;
+mod protobuf;
 
 use std::path::Path;
 
@@ -28,6 +29,13 @@ pub(crate) fn write() -> Result<()> {
     let output = everything(&resources)?;
     output.write(workspace::root())?;
     println!("wrote {} files for {} kinds", output.files.len(), resources.len());
+    Ok(())
+}
+
+/// Writes the table of protobuf fields. Run [`write()`] after it: the generator contains the table.
+pub(crate) fn write_protobuf() -> Result<()> {
+    protobuf::write(&scanned()?)?;
+    println!("run `cargo xtask codegen` to write the decoders");
     Ok(())
 }
 

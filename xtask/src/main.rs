@@ -43,6 +43,7 @@ tasks:
   ci --quick          run the steps of the everyday loop: fmt, tidy, codegen, clippy, test
   ci <step ..>        run the named steps
   codegen             write the files generated from k8s-openapi: the table of kinds and the typed layer
+  codegen --protobuf  write the table of protobuf fields from the Go types of Kubernetes (needs Go)
   codegen --check     fail if a generated file is stale, and name it
   crd <arguments>     run `informer-gen crd`, such as `-f crds --out src/generated`; see `--help`
   crd --proof [DIR]   generate crates from the CRDs of real projects in DIR; compile, decode objects
@@ -88,6 +89,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["ci", steps @ ..] => ci::run(ci::Selection::Named(steps)),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
+        ["codegen", "--protobuf"] => codegen::write_protobuf(),
         ["crd", "--proof"] => crd::proof(&crd::folder()).map(|_| ()),
         ["crd", "--proof", folder] => crd::proof(folder).map(|_| ()),
         ["crd", arguments @ ..] => crd::run(arguments),

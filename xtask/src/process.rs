@@ -40,6 +40,17 @@ pub(crate) fn run_and_read(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
+/// Like [`run_and_read`], for long output, which is not printed.
+pub(crate) fn read(command: &mut Command) -> Result<String> {
+    let shown = show(command);
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot start `{shown}`: {error}"))?;
+    expect_success(&shown, output.status)?;
+    String::from_utf8(output.stdout).map_err(|_| format!("`{shown}` printed invalid UTF-8").into())
+}
+
 /// Whether the command starts and succeeds, without output. Used to check whether a tool is installed.
 pub(crate) fn works(command: &mut Command) -> bool {
     let quiet = command

@@ -252,8 +252,8 @@ macro_rules! __shared_options {
             self
         }
 
-        /// Sets the encoding that is requested from the server. Default: protobuf for kinds that have a decoder
-        /// of it, with JSON as the second choice.
+        /// Sets the encoding that is requested from the server. Default: protobuf for kinds that have a
+        /// decoder of it, with JSON as the second choice.
         pub fn encoding(mut self, encoding: $crate::source::Encoding) -> Self {
             self.options.source.encoding = encoding;
             self

@@ -89,8 +89,8 @@ pub enum ManagedFields {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// Protobuf for kinds that have a decoder of it, with JSON as the second choice. JSON for all others, such
-    /// as custom resources, which servers do not encode as protobuf.
+    /// Protobuf for kinds that have a decoder of it, with JSON as the second choice. JSON for all others,
+    /// such as custom resources, which servers do not encode as protobuf.
     #[default]
     Protobuf,
     /// JSON for all kinds.

@@ -1,8 +1,8 @@
 //! Wire formats: the boundary between the HTTP part of a source and the encoding of its responses.
 //!
-//! A [`Format`] splits bodies into frames and entries, and decodes them. The rest of `source` does not depend
-//! on the encoding. The formats are [`json`](super::json) and [`protobuf`](super::protobuf). To add another one,
-//! implement [`Format`] in a module beside them and pass it to [`Formats`].
+//! A [`Format`] splits bodies into frames and entries, and decodes them. The rest of `source` does not
+//! depend on the encoding. The formats are [`json`](super::json) and [`protobuf`](super::protobuf). To add
+//! another one, implement [`Format`] in a module beside them and pass it to [`Formats`].
 
 use std::sync::Arc;
 

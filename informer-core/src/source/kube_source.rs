@@ -38,9 +38,9 @@ use crate::scope::Scope;
 /// 1 MiB of a list besides its items and metadata, 10,000 events of unknown types in a row, 64 KiB for an
 /// ERROR event, and 16 KiB for a continue token.
 ///
-/// With a [protobuf decoder](Self::protobuf) the source requests protobuf, and JSON as the second choice. The
-/// server chooses per response, and a response in JSON is read as such. After a response 406 or 415 the source
-/// requests only JSON.
+/// With a [protobuf decoder](Self::protobuf) the source requests protobuf, and JSON as the second choice.
+/// The server chooses per response, and a response in JSON is read as such. After a response 406 or 415 the
+/// source requests only JSON.
 ///
 /// A client of [`crate::client`] requests compressed responses. Any other client requests uncompressed ones,
 /// because kube's decompression stops after the first gzip member of a compressed watch.

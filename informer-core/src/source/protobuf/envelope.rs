@@ -1,4 +1,5 @@
-//! The envelope of every object and list: four magic bytes, and a `runtime.Unknown` with the type and the bytes.
+//! The envelope of every object and list: four magic bytes, and a `runtime.Unknown` with the type and the
+//! bytes.
 
 use super::error::ProtobufError;
 use super::fields::Fields;

@@ -23,7 +23,8 @@ pub enum Fault {
     Truncated,
     /// A varint has more than 64 bits.
     Varint,
-    /// A tag has the field number 0, a wire type that proto3 does not have, or one that does not fit the field.
+    /// A tag has the field number 0, a wire type that proto3 does not have, or one that does not fit the
+    /// field.
     Tag,
     /// A text is not UTF-8.
     Utf8,

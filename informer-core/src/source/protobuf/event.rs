@@ -10,7 +10,8 @@ use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::source::{BookmarkMark, ObjectChange, SourceError, Undecodable, WatchEvent};
 
-/// A `metav1.WatchEvent`: field 1 is the type, field 2 a `RawExtension` whose field 1 is the enveloped object.
+/// A `metav1.WatchEvent`: field 1 is the type, field 2 a `RawExtension` whose field 1 is the enveloped
+/// object.
 #[derive(Default)]
 struct Frame<'b> {
     change: &'b [u8],
@@ -42,8 +43,9 @@ impl<'b> Frame<'b> {
 
 /// Decodes one frame.
 ///
-/// A frame that is not a watch event, or whose object has no envelope, is a fault of the connection and not of
-/// an object, so it is an error that ends the watch. The reflector watches again from the last version it saw.
+/// A frame that is not a watch event, or whose object has no envelope, is a fault of the connection and not
+/// of an object, so it is an error that ends the watch. The reflector watches again from the last version it
+/// saw.
 pub(super) fn decode_event<K: Object>(
     decoder: &ProtobufDecoder<K>,
     frame: &[u8],

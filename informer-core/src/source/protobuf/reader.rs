@@ -8,8 +8,8 @@ use crate::source::{DecodeError, ManagedFields};
 
 /// The maximum depth of nested messages. An entry of a map counts as one.
 ///
-/// The JSON reader accepts 128 levels of brackets; a JSON schema in a CustomResourceDefinition needs up to two
-/// messages for one of them.
+/// The JSON reader accepts 128 levels of brackets; a JSON schema in a CustomResourceDefinition needs up to
+/// two messages for one of them.
 pub const MAX_DEPTH: u16 = 256;
 
 /// The memory that elements of lists and maps of one object may take besides [`MEMORY_RATIO`]: 64 MiB.
@@ -107,8 +107,8 @@ impl<'b> Reader<'b> {
         self.fields.skip(tag)
     }
 
-    /// Returns how many fields with this tag follow each other, including the one whose tag was read last, and
-    /// counts `size` bytes of memory for each. Callers reserve exactly this many elements.
+    /// Returns how many fields with this tag follow each other, including the one whose tag was read last,
+    /// and counts `size` bytes of memory for each. Callers reserve exactly this many elements.
     pub fn reserve(&self, tag: Tag, size: usize) -> Result<usize, ProtobufError> {
         let mut ahead = self.fields;
         let mut count = 0;
@@ -137,8 +137,8 @@ impl<'b> Reader<'b> {
         Ok(())
     }
 
-    /// Whether the `managedFields` of the current message, an `ObjectMeta`, are left out: if it is the metadata
-    /// of the object itself, and not of a template in it.
+    /// Whether the `managedFields` of the current message, an `ObjectMeta`, are left out: if it is the
+    /// metadata of the object itself, and not of a template in it.
     pub fn drops_managed_fields(&self) -> bool {
         self.depth == 1 && self.context.managed_fields == ManagedFields::Drop
     }
