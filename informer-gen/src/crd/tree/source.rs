@@ -103,10 +103,11 @@ impl {type_name} {{\n",
             " {",
         );
         format!(
-            concat!(
-                "    /// The kinds of {}.\n    #[inline]\n",
-                "{head}        {module}::{type_name}(self.0.clone())\n    }}\n",
-            ),
+            "    /// The kinds of {}.
+    #[inline]
+{head}        {module}::{type_name}(self.0.clone())
+    }}
+",
             version.title()
         )
     });
