@@ -14,8 +14,15 @@ use crate::source::{CredentialError, DecodesGzip, describe_auth};
 use kubeconfig::Files;
 
 mod connect;
+#[cfg(feature = "rustls-tls")]
+mod http2;
 mod kubeconfig;
+#[cfg(feature = "rustls-tls")]
+mod pool;
 mod proxy;
+#[cfg(feature = "rustls-tls")]
+mod tls;
+mod transport;
 
 /// Creates a client from the environment: `$KUBECONFIG`, else `~/.kube/config`, else the service account of
 /// the pod in which the program runs. See [`from_config`] for its settings.
@@ -24,13 +31,48 @@ mod proxy;
 ///
 /// Sends nothing: whether the cluster responds is unknown until the first request.
 pub async fn try_default() -> Result<kube::Client, ClientError> {
+    try_default_with(ClientOptions::default()).await
+}
+
+/// Like [`try_default`], with options.
+pub async fn try_default_with(options: ClientOptions) -> Result<kube::Client, ClientError> {
     let mut config = match Files::of_environment().load().await {
         Ok(config) => config,
         Err(error) => kube::Config::incluster().map_err(|_| error)?,
     };
     config.apply_debug_overrides();
     proxy::apply_exemptions(&mut config, |name| std::env::var(name).ok());
-    from_config(config)
+    from_config_with(config, options)
+}
+
+/// Options of a client.
+#[derive(Clone, Debug, Default)]
+pub struct ClientOptions {
+    /// The versions of HTTP that the client may use. Default: HTTP/2 and HTTP/1.1.
+    pub protocols: Protocols,
+}
+
+/// The versions of HTTP that a client may use.
+///
+/// # HTTP/2
+/// A connection carries at most 64 requests, and at most nine tenths of the server's limit; a watch counts until
+/// it ends. Above that, another connection is opened: at most 16, and requests above what these carry use
+/// HTTP/1.1. So do requests that turn a connection into another protocol (`exec`, `port-forward`), all requests
+/// without TLS, and for five minutes those to a server that has chosen HTTP/1.1.
+///
+/// A connection that is silent for 30 s is tested by a ping, and closed if no response arrives within 15 s. It
+/// holds at most 1 MiB of unread bytes for each response, and 64 MiB in total.
+///
+/// A request that the server refuses before it looks at it is sent again, at most twice, if it has no body and
+/// changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Protocols {
+    /// HTTP/2 if the connection has TLS and the server chooses it (ALPN), else HTTP/1.1.
+    #[default]
+    Http2AndHttp1,
+    /// Only HTTP/1.1: one connection for each watch.
+    Http1,
 }
 
 /// Creates a client from a configuration, tuned for watches:
@@ -39,6 +81,8 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 /// - no decompression in the client: kube's reads only the first gzip member of a compressed watch, this
 ///   library reads all (responses are not compressed if the configuration has `disable_compression`);
 /// - no read timeout, which would end silent watches; an informer has its own deadlines;
+/// - HTTP/2 over TLS if the server speaks it, so that many watches share a connection, else HTTP/1.1: see
+///   [`Protocols`];
 /// - TCP keep-alive, and `TCP_USER_TIMEOUT` on Linux: a peer that vanished without closing the connection is
 ///   detected within about 45 s. With a proxy, the connection to the proxy has them;
 /// - HTTP, HTTPS and SOCKS5 proxies of the configuration, without further features of kube;
@@ -51,7 +95,15 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 /// [`ClientError::Build`], unless the program enables another TLS library in kube (its feature
 /// `openssl-tls`): then kube opens the connections, without keep-alive and with the proxies that kube's own
 /// features support, and an informer detects a dead peer by missing bookmarks, after about three minutes.
-pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError> {
+pub fn from_config(config: kube::Config) -> Result<kube::Client, ClientError> {
+    from_config_with(config, ClientOptions::default())
+}
+
+/// Like [`from_config`], with options.
+pub fn from_config_with(
+    mut config: kube::Config,
+    options: ClientOptions,
+) -> Result<kube::Client, ClientError> {
     check(&config)?;
     let is_compressed = !std::mem::replace(&mut config.disable_compression, true);
     config.default_retry = false;
@@ -66,7 +118,7 @@ pub fn from_config(mut config: kube::Config) -> Result<kube::Client, ClientError
     let plugin = plugin_of(&config);
     // kube panics on a token that is not a valid header. The token in the configuration was checked above;
     // the token of a credential plugin is known to kube only.
-    let builder = catch_unwind(AssertUnwindSafe(|| connect::builder(config)))
+    let builder = catch_unwind(AssertUnwindSafe(|| connect::builder(config, options.protocols)))
         .map_err(|_| match &plugin {
             Some(_) => bad_token("of the credential plugin"),
             None => ClientError::Build {
@@ -231,3 +283,13 @@ fn of_build(error: &kube::Error, plugin: Option<&str>) -> ClientError {
 #[cfg(test)]
 #[path = "client_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[cfg(feature = "rustls-tls")]
+#[path = "client/http2_tests.rs"]
+mod http2_tests;
+
+#[cfg(test)]
+#[cfg(feature = "rustls-tls")]
+#[path = "client/tls_server.rs"]
+mod tls_server;

@@ -16,6 +16,7 @@ use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
 mod answer;
+mod connection_error;
 mod credentials;
 mod decode;
 mod error;
@@ -40,6 +41,7 @@ pub mod fuzzing;
 mod tests;
 
 pub(crate) use answer::describe_request;
+pub(crate) use connection_error::{Peer, Stage};
 pub(crate) use credentials::{CredentialError, describe_auth};
 pub use decode::{Decode, DecodeError, DecodeOn, Encoding, Identity, ManagedFields};
 pub use error::{ServerStatus, SourceError};

@@ -3,9 +3,11 @@
 //! kube's connector cannot be replaced alone, so this builds the stack as `kube::client::ClientBuilder` does:
 //! base URL, credentials, headers, spans, timeouts, TLS. The socket to a proxy has keep-alive, too.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::BodyExt as _;
 use hyper::rt::{Read, Write};
@@ -19,7 +21,11 @@ use tower_http::classify::ServerErrorsFailureClass;
 use tower_http::trace::TraceLayer;
 use tracing::Span;
 
+use super::Protocols;
 use super::proxy::{Route, socks, tunnel};
+#[cfg(feature = "rustls-tls")]
+use super::tls;
+use super::transport::{Transport, TransportService};
 use crate::printable::Printable;
 
 /// How long a connection may be silent before the first keep-alive probe.
@@ -36,26 +42,33 @@ pub(super) const USER_TIMEOUT: Duration = Duration::from_secs(45);
 pub(super) type Sender = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
 /// Builds the stack for a configuration with retries and decompression disabled.
-pub(super) fn builder(config: kube::Config) -> Result<ClientBuilder<Sender>, kube::Error> {
+pub(super) fn builder(
+    config: kube::Config,
+    protocols: Protocols,
+) -> Result<ClientBuilder<Sender>, kube::Error> {
     // Installs kube's TLS provider for the process, if several are compiled in and none was chosen.
     drop(ClientBuilder::try_from(kube::Config::new(
         http::Uri::from_static("http://localhost"),
     ))?);
     match Route::of(&config) {
-        Route::Direct => stack(http_connector(), config),
-        Route::Http(proxy) => stack(tunnel(http_connector(), &proxy), config),
+        Route::Direct => stack(http_connector(), config, protocols),
+        Route::Http(proxy) => stack(tunnel(http_connector(), &proxy), config, protocols),
         #[cfg(feature = "rustls-tls")]
         Route::Https(proxy) => {
             let to_proxy = config.rustls_https_connector_with_connector(http_connector())?;
-            stack(tunnel(to_proxy, &proxy), config)
+            stack(tunnel(to_proxy, &proxy), config, protocols)
         }
-        Route::Socks5(proxy) => stack(socks(http_connector(), &proxy), config),
+        Route::Socks5(proxy) => stack(socks(http_connector(), &proxy), config, protocols),
         Route::Kube => ClientBuilder::try_from(config),
     }
 }
 
 /// Builds the stack over a connector, which opens sockets to the cluster.
-fn stack<C>(connector: C, config: kube::Config) -> Result<ClientBuilder<Sender>, kube::Error>
+fn stack<C>(
+    connector: C,
+    config: kube::Config,
+    protocols: Protocols,
+) -> Result<ClientBuilder<Sender>, kube::Error>
 where
     C: Service<Uri> + Clone + Send + Sync + 'static,
     C::Response: Connection + Read + Write + Send + Unpin + 'static,
@@ -69,14 +82,21 @@ where
         (None, Some(_)) => *ClientBuilder::try_from(config.clone())?.build().valid_until(),
         _ => None,
     };
+    // HTTP/2 needs TLS.
+    #[cfg(not(feature = "rustls-tls"))]
+    let _ = protocols;
+    #[cfg(feature = "rustls-tls")]
+    let http2 = tls::pool(&connector, &config, protocols)?;
     #[cfg(feature = "rustls-tls")]
     let connector = config.rustls_https_connector_with_connector(connector)?;
-    let mut connector = TimeoutConnector::new(connector);
-    connector.set_connect_timeout(config.connect_timeout);
-    connector.set_read_timeout(config.read_timeout);
-    connector.set_write_timeout(config.write_timeout);
-    connector.set_reset_reader_on_write(config.reset_reader_on_write);
-    let client = hyper_util::client::legacy::Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
+    let client = hyper_util::client::legacy::Builder::new(TokioExecutor::new())
+        .build::<_, Body>(with_timeouts(connector, &config));
+    let transport = Transport {
+        host: host(&config.cluster_url).into(),
+        http1: Box::new(move |request| client.request(request).boxed()),
+        #[cfg(feature = "rustls-tls")]
+        http2,
+    };
 
     // The attributes are those of kube's spans.
     let trace = TraceLayer::new_for_http()
@@ -118,11 +138,35 @@ where
         .option_layer(auth)
         .layer(config.extra_headers_layer()?)
         .layer(trace)
-        .map_err(BoxError::from)
-        .service(client)
+        .service(TransportService(Arc::new(transport)))
         .map_response(|response: Response<_>| response.map(boxed))
         .boxed();
     Ok(ClientBuilder::new(service, config.default_namespace).with_valid_until(valid_until))
+}
+
+/// Adds the time limits of the configuration.
+pub(super) fn with_timeouts<C>(connector: C, config: &kube::Config) -> TimeoutConnector<C>
+where
+    C: Service<Uri> + Send,
+    C::Response: Read + Write + Send + Unpin,
+    C::Future: Send + 'static,
+    C::Error: Into<BoxError>,
+{
+    let mut connector = TimeoutConnector::new(connector);
+    connector.set_connect_timeout(config.connect_timeout);
+    connector.set_read_timeout(config.read_timeout);
+    connector.set_write_timeout(config.write_timeout);
+    connector.set_reset_reader_on_write(config.reset_reader_on_write);
+    connector
+}
+
+/// The host and port of a URL. Its user and password are left out.
+fn host(url: &Uri) -> String {
+    let host = url.host().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
 }
 
 fn boxed<B>(body: B) -> Box<DynBody>

@@ -9,6 +9,7 @@ use http::header::{CONTENT_ENCODING, HeaderMap};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 
+use super::connection_error::{ConnectionError, Stage};
 use super::credentials;
 use super::error::ANSWER;
 use super::gzip::{Ending, Gunzip};
@@ -198,7 +199,7 @@ fn of_kube(error: &kube::Error) -> SourceError {
     }
     match error {
         kube::Error::HttpError(_) | kube::Error::BuildRequest(_) => SourceError::Request(chain(error)),
-        _ if is_connect(error) => SourceError::Connect(innermost(error)),
+        _ if is_connect(error) => SourceError::Connect(where_and_why(error)),
         _ => SourceError::Transport(chain(error)),
     }
 }
@@ -208,7 +209,8 @@ pub(crate) fn describe_request(error: &kube::Error) -> String {
     of_kube(error).to_string()
 }
 
-/// Whether no connection could be established: it was refused, or hyper failed while connecting.
+/// Whether no connection could be established: it was refused, or failed while connecting, or the server
+/// refused to begin with the request.
 fn is_connect(error: &kube::Error) -> bool {
     causes(error).any(|cause| {
         cause
@@ -217,6 +219,9 @@ fn is_connect(error: &kube::Error) -> bool {
             || cause
                 .downcast_ref::<hyper_util::client::legacy::Error>()
                 .is_some_and(hyper_util::client::legacy::Error::is_connect)
+            || cause
+                .downcast_ref::<ConnectionError>()
+                .is_some_and(|error| error.stage == Stage::Connect)
     })
 }
 
@@ -240,8 +245,12 @@ fn chain(error: &kube::Error) -> String {
     if text.is_empty() { error.to_string() } else { text }
 }
 
-fn innermost(error: &kube::Error) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
+/// The host, if it is known, and the innermost cause.
+fn where_and_why(error: &kube::Error) -> String {
+    match causes(error).find_map(|cause| cause.downcast_ref::<ConnectionError>()) {
+        Some(error) => error.summary(),
+        None => causes(error).last().map(ToString::to_string).unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
