@@ -286,10 +286,16 @@ mod tests;
 
 #[cfg(test)]
 #[cfg(feature = "rustls-tls")]
-#[path = "client/http2_tests.rs"]
 mod http2_tests;
 
 #[cfg(test)]
 #[cfg(feature = "rustls-tls")]
-#[path = "client/tls_server.rs"]
+mod ping_tests;
+
+#[cfg(test)]
+#[cfg(feature = "rustls-tls")]
+mod reset_tests;
+
+#[cfg(test)]
+#[cfg(feature = "rustls-tls")]
 mod tls_server;

@@ -31,7 +31,7 @@ pub(super) const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// How long the response to a ping may take; then the connection is closed.
 pub(super) const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long the settings of the server may take, which are the first thing it sends.
-const SETTINGS_TIMEOUT: Duration = Duration::from_secs(15);
+pub(super) const SETTINGS_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The limit before the server has sent its settings. No server sends this value.
 const UNKNOWN: usize = usize::MAX - 1;

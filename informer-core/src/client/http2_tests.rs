@@ -165,3 +165,51 @@ async fn after_a_goaway_requests_use_another_connection() {
     }
     assert_eq!(connections(&server), (2, 0));
 }
+
+/// Accepts connections and closes them at once. Returns a configuration and the number of connections.
+async fn closing_server() -> (kube::Config, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let accepted = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = accepted.clone();
+    tokio::spawn(async move {
+        while listener.accept().await.is_ok() {
+            counted.fetch_add(1, Relaxed);
+        }
+    });
+    (kube::Config::new(url.parse().unwrap()), accepted)
+}
+
+/// Otherwise a hundred informers that wait for one dead server would try it one after the other.
+#[tokio::test]
+async fn requests_that_wait_for_the_same_connection_share_its_failure() {
+    let (mut config, accepted) = closing_server().await;
+    config.accept_invalid_certs = true;
+    let client = from_config(config).unwrap();
+    let send = || client.send(http::Request::get("/").body(Body::empty()).unwrap());
+    let answers = join_all((0..50).map(|_| send())).await;
+    assert!(answers.iter().all(Result::is_err));
+    assert!(
+        accepted.load(Relaxed) <= 2,
+        "{} connections",
+        accepted.load(Relaxed)
+    );
+}
+
+#[tokio::test]
+async fn a_failed_connection_is_named_by_host_and_protocol() {
+    // Nothing listens on port 1.
+    for (url, expected) in [
+        ("https://127.0.0.1:1", "127.0.0.1:1 (HTTP/2): "),
+        ("http://127.0.0.1:1", "127.0.0.1:1 (HTTP/1.1): "),
+        ("https://me:hunter2@127.0.0.1:1", "127.0.0.1:1 (HTTP/2): "),
+    ] {
+        let mut config = kube::Config::new(url.parse().unwrap());
+        config.accept_invalid_certs = true;
+        let error = super::tests::list(config).await.err().expect("it fails");
+        assert!(error.is_connection_refused(), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(expected) && text.contains("refused"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

@@ -131,8 +131,10 @@ fn socks_greeting(socket: &mut TcpStream) -> String {
     let user = text(socket);
     let password = text(socket);
     socket.write_all(&[1, 0]).unwrap();
-    take(socket, 4);
-    let host = text(socket);
+    let host = match take(socket, 4)[3] {
+        1 => format!("{:?}", take(socket, 4)),
+        _ => text(socket),
+    };
     take(socket, 2);
     socket.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
     format!("{user} {password} {host}")
@@ -192,4 +194,75 @@ async fn the_connection_to_a_socks_proxy_has_keepalive() {
     let (greeting, request) = list_through("socks5", socks_greeting).await;
     assert_eq!(greeting, "me pa@ss east.example");
     assert!(request.starts_with("get /api/v1/configmaps"), "{request}");
+}
+
+#[cfg(feature = "rustls-tls")]
+mod with_http2 {
+    //! HTTP/2 through each kind of proxy: TLS is between the client and the cluster.
+
+    use std::sync::atomic::Ordering;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+
+    use super::*;
+    use crate::client::tls_server::{Server, Speaks, tls};
+
+    async fn check(server: &Server, config: kube::Config) {
+        drop(list(config).await.unwrap());
+        assert_eq!(server.seen.http2_requests.load(Ordering::Relaxed), 1);
+        assert_eq!(server.seen.http1_connections.load(Ordering::Relaxed), 0);
+    }
+
+    /// Accepts one connection, lets `greet` answer its handshake, and forwards it to `port`.
+    fn forward(greet: fn(&mut TcpStream) -> String, port: u16) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let of_proxy = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            greet(&mut client);
+            let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (mut to_client, mut from_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from_server, &mut to_client));
+            let _ = std::io::copy(&mut client, &mut server);
+        });
+        of_proxy
+    }
+
+    #[tokio::test]
+    async fn http2_works_through_http_and_socks_proxies() {
+        for (scheme, greet) in [
+            ("http", http_greeting as fn(&mut TcpStream) -> String),
+            ("socks5", socks_greeting),
+        ] {
+            let server = Server::start(Speaks::Http2(100)).await;
+            let proxy = forward(greet, server.port);
+            let mut config = server.config();
+            config.proxy_url = Some(format!("{scheme}://me:pass@127.0.0.1:{proxy}").parse().unwrap());
+            check(&server, config).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn http2_works_through_an_https_proxy() {
+        let server = Server::start(Speaks::Http2(100)).await;
+        let (certificate, acceptor) = tls(&[]);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut config = server.config();
+        config.root_cert.as_mut().unwrap().push(certificate);
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        config.proxy_url = Some(url.parse().unwrap());
+        let port = server.port;
+        tokio::spawn(async move {
+            let (client, _) = listener.accept().await.unwrap();
+            let mut client = acceptor.accept(client).await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(client.read_u8().await.unwrap());
+            }
+            client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            let mut server = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+            let _ = copy_bidirectional(&mut client, &mut server).await;
+        });
+        check(&server, config).await;
+    }
 }
