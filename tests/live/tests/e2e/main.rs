@@ -17,6 +17,8 @@ mod deep;
 mod differential;
 /// The server restarted, paused and forgetful, and connections cut.
 mod faults;
+/// HTTP/2: many informers on few connections.
+mod http2;
 /// Leaders that are stopped, killed and cut off.
 mod leader;
 /// What goes over the wire: watch lists, lists, pages, compression.

@@ -61,6 +61,17 @@ impl Wire {
         config
     }
 
+    /// The number of open connections.
+    pub(crate) fn connections(&self) -> usize {
+        match &mut *self.state.lock().unwrap() {
+            State::Open(connections) => {
+                while connections.try_join_next().is_some() {}
+                connections.len()
+            }
+            State::Cut => 0,
+        }
+    }
+
     /// Closes every connection, and refuses new ones until [`reconnect`](Self::reconnect).
     pub(crate) fn cut(&self) {
         // Dropping the set aborts its tasks, and with them go the sockets.
