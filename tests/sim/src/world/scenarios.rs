@@ -20,6 +20,10 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(150);
 /// jitter and a margin.
 const GAP: Duration = Duration::from_millis(300);
 
+/// How long a watch must have been open before a scenario: one of less than a second counts as a failure when
+/// it ends, and the next request waits for a backoff. A fault that was cleared may still end open watches.
+const STEADY: Duration = Duration::from_secs(2);
+
 /// How long watches are black-holed, and how often the informers are checked.
 const BLACK_HOLE: Duration = Duration::from_secs(3 * 3_600);
 const CHECK_EVERY: Duration = Duration::from_secs(60);
@@ -58,33 +62,38 @@ impl World<'_> {
         }
     }
 
-    /// Ends all faults and waits until every scope of every running informer has an open watch.
+    /// Ends all faults and waits until every scope of every running informer has a steady watch: one that
+    /// delivered a change and stayed open for [`STEADY`].
     async fn is_ready(&mut self) -> bool {
         self.server.faults().clear();
         self.converge().await;
         let mut waited = Duration::ZERO;
         while self.verdict.first().is_none() {
-            let seen = self.seen();
-            if seen.is_empty() {
-                return false;
-            }
-            let is_live = |(_, scope, _): &Seen| matches!(scope.state, State::Live);
-            if seen.iter().all(is_live) {
-                // Watches of less than a second count as failures when they end.
-                self.touch();
-                self.advance(Duration::from_secs(2)).await;
-                return self.verdict.first().is_none();
-            }
-            if waited > BOUND {
-                let scope = seen.into_iter().find(|seen| !is_live(seen));
-                let what = scope.map(|(number, scope, _)| format!("informer {number} in {}", scope.scope));
-                self.report(format!(
-                    "{} has no open watch {BOUND:?} after the last fault",
-                    what.unwrap_or_default()
-                ));
+            let before = self.seen();
+            if before.is_empty() {
                 return false;
             }
             self.touch();
+            self.advance(STEADY).await;
+            waited += STEADY;
+            let is_steady = |(before, now): (&Seen, &Seen)| {
+                let is_live = |(_, scope, _): &Seen| matches!(scope.state, State::Live);
+                is_live(before) && is_live(now) && before.2.opened == now.2.opened
+            };
+            // Waits if a watch is open and silent.
+            self.converge().await;
+            let now = self.seen();
+            let mut both = before.iter().zip(&now);
+            let Some((_, (number, scope, _))) = both.find(|both| !is_steady(*both)) else {
+                return self.verdict.first().is_none();
+            };
+            if waited > BOUND {
+                self.report(format!(
+                    "informer {number} in {} has no steady watch {BOUND:?} after the last fault",
+                    scope.scope
+                ));
+                return false;
+            }
             self.advance(Duration::from_secs(5)).await;
             waited += Duration::from_secs(5);
         }
@@ -131,10 +140,6 @@ impl World<'_> {
     }
 
     async fn cut_every(&mut self, age: Duration) {
-        // Earlier faults may have left a long backoff, which a watch that delivers data resets.
-        self.advance(LONGEST_BACKOFF).await;
-        self.touch();
-        self.advance(Duration::from_secs(2)).await;
         let rule = self.strike(Rule::new(Fault::Cut(Cut::After(age))).on(Verb::Watch));
         let before = self.seen();
         self.server.close_watches();
