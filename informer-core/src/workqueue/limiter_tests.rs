@@ -60,6 +60,18 @@ fn jitter_shortens_a_delay_by_at_most_its_fraction() {
     }
 }
 
+#[test]
+fn the_same_seed_gives_the_same_jitter() {
+    let delays = |seed| {
+        let limiter = ExponentialBackoff::new(ms(1_000), ms(1_000))
+            .jitter(0.5)
+            .seed(seed);
+        delays(&limiter, "one", 20)
+    };
+    assert_eq!(delays(7), delays(7));
+    assert_ne!(delays(7), delays(8));
+}
+
 /// Upstream: TestItemFastSlowRateLimiter.
 #[test]
 fn a_fast_slow_limiter_is_fast_for_the_first_attempts_of_each_key() {

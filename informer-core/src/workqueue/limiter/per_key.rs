@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use rand::RngExt;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 use super::super::QueueKey;
 use super::RateLimiter;
@@ -19,6 +20,7 @@ pub struct ExponentialBackoff<T> {
     base: Duration,
     max: Duration,
     jitter: f64,
+    random: Mutex<SmallRng>,
     failures: Failures<T>,
 }
 
@@ -29,6 +31,7 @@ impl<T: QueueKey> ExponentialBackoff<T> {
             base,
             max,
             jitter: 0.0,
+            random: Mutex::new(SmallRng::from_rng(&mut rand::rng())),
             failures: Failures::new(),
         }
     }
@@ -42,6 +45,13 @@ impl<T: QueueKey> ExponentialBackoff<T> {
         } else {
             fraction.clamp(0.0, 0.5)
         };
+        self
+    }
+
+    /// Sets the seed of the jitter. Default: random. For reproducible tests.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.random = Mutex::new(SmallRng::seed_from_u64(seed));
         self
     }
 }
@@ -63,7 +73,7 @@ impl<T: QueueKey> RateLimiter<T> for ExponentialBackoff<T> {
         let delay = delay.unwrap_or(Duration::MAX).min(self.max);
         match self.jitter {
             0.0 => delay,
-            jitter => delay - delay.mul_f64(jitter * rand::rng().random::<f64>()),
+            jitter => delay - delay.mul_f64(jitter * self.random.lock().random::<f64>()),
         }
     }
 
