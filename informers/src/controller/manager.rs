@@ -177,7 +177,7 @@ impl Manager {
         let outcome = {
             let mut work = pin!(work(&factory, controllers, election, grace, &phase, &stopped));
             tokio::select! {
-                outcome = &mut work => outcome,
+                biased;
                 () = stop => {
                     phase.send_if_modified(|phase| {
                         std::mem::replace(phase, Phase::Stopping) != Phase::Stopping
@@ -185,6 +185,7 @@ impl Manager {
                     stopped.cancel();
                     work.await
                 }
+                outcome = &mut work => outcome,
             }
         };
         if let Err(error) = factory.shutdown_timeout(grace).await {
