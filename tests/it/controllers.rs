@@ -77,6 +77,27 @@ pub(crate) async fn lag(server: &ApiServer) -> FaultId {
     lag
 }
 
+/// A reconciler that changes `a` to `2` whenever `is_due`, reports the write, and requeues every key.
+pub(crate) fn writing(
+    server: &Arc<ApiServer>,
+    informer: &SharedInformer<ConfigMap>,
+    is_due: impl Fn(&Request<ConfigMap>) -> bool + Send + Sync + 'static,
+) -> impl Fn(Arc<Request<ConfigMap>>) -> std::future::Ready<Outcome> + Send + Sync + 'static {
+    let (server, informer) = (server.clone(), informer.clone());
+    move |request: Arc<Request<ConfigMap>>| {
+        if is_due(&request) {
+            let written = server.update(&item("a", "2")).unwrap();
+            request.wrote(&informer, &written);
+        }
+        std::future::ready(Ok(Action::requeue(Duration::from_secs(1))))
+    }
+}
+
+/// Whether a request shows the initial state of `a`.
+pub(crate) fn shows_the_first_state_of_a(request: &Request<ConfigMap>) -> bool {
+    request.object().is_some_and(|object| label(&object) == "a=1")
+}
+
 async fn done(_: Arc<Request<ConfigMap>>) -> Outcome {
     Ok(Action::await_change())
 }
@@ -379,17 +400,7 @@ async fn a_fresh_change_overtakes_the_initial_state() {
 async fn a_key_waits_for_its_writes_and_its_worker_does_not() {
     let server = Arc::new(server_with(&["a", "b"]));
     let informer = started(&server).await;
-    let (writing, api) = (server.clone(), informer.clone());
-    let writes = move |request: Arc<Request<ConfigMap>>| {
-        let (server, informer) = (writing.clone(), api.clone());
-        async move {
-            if request.object().is_some_and(|object| label(&object) == "a=1") {
-                let written = server.update(&item("a", "2")).unwrap();
-                request.wrote(&informer, &written);
-            }
-            Ok(Action::requeue(Duration::from_secs(1)))
-        }
-    };
+    let writes = writing(&server, &informer, shows_the_first_state_of_a);
     let lag = lag(&server).await;
     let work = Work::start(Controller::new("items", &informer), writes).await;
     assert_eq!(work.calls().await, ["a=1", "b=1"]);
@@ -406,19 +417,11 @@ async fn a_key_waits_for_its_writes_and_its_worker_does_not() {
 async fn a_write_that_never_appears_delays_its_key_by_the_deadline() {
     let server = Arc::new(server_with(&["a"]));
     let informer = started(&server).await;
-    let (writing, api) = (server.clone(), informer.clone());
     lag(&server).await;
     let started_at = Instant::now();
-    let writes = move |request: Arc<Request<ConfigMap>>| {
-        let (server, informer) = (writing.clone(), api.clone());
-        async move {
-            if started_at.elapsed() < Duration::from_secs(1) {
-                let written = server.update(&item("a", "2")).unwrap();
-                request.wrote(&informer, &written);
-            }
-            Ok(Action::requeue(Duration::from_secs(1)))
-        }
-    };
+    let writes = writing(&server, &informer, move |_| {
+        started_at.elapsed() < Duration::from_secs(1)
+    });
     let builder = Controller::new("items", &informer).write_deadline(Duration::from_secs(20));
     let work = Work::start(builder, writes).await;
     assert_eq!(work.calls().await, ["a=1"]);

@@ -8,8 +8,8 @@ use informer_core::ObjectKey;
 use informer_core::controller::{Action, Controller, Request};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::controllers::{Work, lag};
-use crate::support::{informer_of, item, label, server_with, start};
+use crate::controllers::{Work, lag, shows_the_first_state_of_a, writing};
+use crate::support::{informer_of, item, server_with, start};
 
 #[tokio::test(start_paused = true)]
 async fn c02_a_change_during_a_reconcile_leads_to_another() {
@@ -102,17 +102,7 @@ async fn c05_no_reconcile_runs_on_a_cache_older_than_its_own_write() {
     let server = Arc::new(server_with(&["a"]));
     let informer = informer_of(&server);
     start(&informer).await;
-    let (writing, api) = (server.clone(), informer.clone());
-    let writes = move |request: Arc<Request<ConfigMap>>| {
-        let (server, informer) = (writing.clone(), api.clone());
-        async move {
-            if request.object().is_some_and(|object| label(&object) == "a=1") {
-                let written = server.update(&item("a", "2")).unwrap();
-                request.wrote(&informer, &written);
-            }
-            Ok(Action::requeue(Duration::from_secs(1)))
-        }
-    };
+    let writes = writing(&server, &informer, shows_the_first_state_of_a);
     let lag = lag(&server).await;
     let work = Work::start(Controller::new("items", &informer).workers(2), writes).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
