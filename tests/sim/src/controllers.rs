@@ -7,6 +7,7 @@
 mod clock;
 mod draw;
 mod judge;
+mod life;
 mod network;
 mod objects;
 mod plan;

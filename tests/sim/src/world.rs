@@ -43,14 +43,7 @@ pub struct Outcome {
 /// Runs a plan on a new runtime with the paused clock.
 pub fn run(plan: &Plan) -> Outcome {
     let played = play_on_new_runtime(plan.seed, plan.yields, plan.work, |verdict| play(plan, verdict));
-    let names = plan.steps.iter().map(|step| step.action.name());
-    Outcome {
-        violation: played.verdict.first(),
-        steps: plan.steps.len() as u64,
-        events: played.verdict.events(),
-        hash: played.verdict.hash(),
-        coverage: Coverage::of("step", names, played.struck, played.transitions),
-    }
+    played.outcome("step", plan.steps.iter().map(|step| step.action.name()))
 }
 
 /// What a run left.
@@ -58,6 +51,19 @@ pub(crate) struct Played {
     pub(crate) verdict: Verdict,
     pub(crate) struck: BTreeMap<String, u64>,
     pub(crate) transitions: BTreeMap<(&'static str, &'static str, &'static str), u64>,
+}
+
+impl Played {
+    /// The result of a run with these steps; `kind` is what the coverage calls them.
+    pub(crate) fn outcome(self, kind: &str, steps: impl ExactSizeIterator<Item = String>) -> Outcome {
+        Outcome {
+            violation: self.verdict.first(),
+            steps: steps.len() as u64,
+            events: self.verdict.events(),
+            hash: self.verdict.hash(),
+            coverage: Coverage::of(kind, steps, self.struck, self.transitions),
+        }
+    }
 }
 
 /// Runs `play`, which returns how often each fault occurred, on a new runtime with the paused clock.

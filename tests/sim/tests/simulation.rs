@@ -30,9 +30,18 @@ fn no_violation<P: Playable>() {
 
 #[test]
 fn the_same_seed_gives_the_same_run_twice() {
+    same_run_twice::<Plan>();
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_of_controllers_twice() {
+    same_run_twice::<ControllerPlan>();
+}
+
+fn same_run_twice<P: Playable>() {
     let hashes = |seed| {
-        let plan = Plan::of(seed);
-        (run(&plan).hash, run(&plan).hash)
+        let plan = P::of(seed);
+        (plan.run().hash, plan.run().hash)
     };
     for seed in 0..SEEDS {
         let (first, second) = hashes(seed);

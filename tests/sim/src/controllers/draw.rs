@@ -7,8 +7,8 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
 use super::plan::{
-    Action, CHILDREN, ChildChange, ControllerPlan, Election, Freeze, Mood, Notice, Options, Order, PARENTS,
-    ParentChange, ParentChangeKind, SETTINGS, Step, Uptime, Weather,
+    Action, CHILDREN, ChildChange, ControllerPlan, Election, Filter, Freeze, Host, Mood, Notice, Options,
+    Order, PARENTS, ParentChange, ParentChangeKind, SETTINGS, Step, Uptime, Weather,
 };
 
 /// The number of steps of a plan, after the opening ones.
@@ -50,6 +50,7 @@ pub(super) fn plan(seed: u64) -> ControllerPlan {
                 pause: pick(random, [0, 0, 10, 100, 1_000, 3_000]),
             })
             .collect(),
+        host: pick(random, [Host::Replica, Host::Manager]),
         uptime: pick(random, [Uptime::Counted, Uptime::Missing]),
     }
 }
@@ -75,6 +76,8 @@ fn options(random: &mut SmallRng) -> Options {
             Duration::from_millis(pick(random, [5, 1_000])),
             seconds(pick(random, [4, 60])),
         ),
+        jitter: pick(random, [0.0, 0.3]),
+        filter: pick(random, [Filter::None, Filter::Data]),
         children: notice(random),
         settings: notice(random),
         resync: pick(random, [None, None, Some(30)]).map(seconds),
@@ -88,7 +91,12 @@ fn action(random: &mut SmallRng, replicas: usize) -> Action {
             let count = pick(random, [1, 1, 1, 2, 6]);
             Action::Parents((0..count).map(|_| change(random)).collect())
         }
-        24..34 => Action::Child {
+        24..27 => Action::Annotate {
+            parent: random.random_range(0..PARENTS),
+            child: random.random_bool(0.5).then(|| random.random_range(0..CHILDREN)),
+            value: random.random_range(0..1_000),
+        },
+        27..34 => Action::Child {
             parent: random.random_range(0..PARENTS),
             child: random.random_range(0..CHILDREN),
             change: pick(random, [ChildChange::Spoil, ChildChange::Delete]),

@@ -9,8 +9,9 @@ use informer_core::controller::{FailedReconcile, Stopped};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
+use super::network::LeaseWrite;
 use super::objects::{self, parent_name};
-use super::plan::{Notice, PARENTS};
+use super::plan::{Filter, Host, Notice, PARENTS};
 use super::process::{Caches, Phase, Process};
 use crate::observer;
 use crate::verdict::{observe, report};
@@ -86,15 +87,11 @@ impl Court {
             let names: Vec<_> = leaders.iter().map(|process| &process.name).collect();
             report("C6", || format!("{names:?} lead at the same time"));
         }
-        for leader in leaders {
-            // A candidate counts from the moment when it saw the record, by a clock that may be 10 % faster.
-            let soonest = LEASE.div_f64(leader.rate * 1.1);
-            let age = leader.state().stored.map(|stored| stored.elapsed());
-            if age.is_none_or(|age| age > soonest) {
-                report("C6", || {
-                    format!("{} trusts its lease, which was written {age:?} ago", leader.name)
-                });
-            }
+        for leader in leaders.iter().filter(|leader| !leader.is_lease_safe()) {
+            let age = leader.lease_age();
+            report("C6", || {
+                format!("{} trusts its lease, which was written {age:?} ago", leader.name)
+            });
         }
     }
 
@@ -124,7 +121,11 @@ impl Court {
     pub(super) fn check_may_work(&self, process: &Process, key: &ObjectKey) {
         if !process.may_work() {
             report("C6", || {
-                format!("{} reconciles {key} without a valid lease", process.name)
+                let age = process.lease_age();
+                format!(
+                    "{} reconciles {key} without a valid lease; the last was written {age:?} ago",
+                    process.name
+                )
             });
         }
         self.check_leaders();
@@ -132,8 +133,40 @@ impl Court {
 }
 
 impl Process {
+    /// The server stored a lease of this process: the caches of its controller are in sync before it campaigns,
+    /// and no reconcile runs when it releases the lease.
+    pub(super) fn check_lease_write(&self, lease: LeaseWrite) {
+        let Some(parts) = self.parts() else { return };
+        let caches = &parts.caches;
+        let by_notice = [
+            (&caches.parents, Notice::Event),
+            (&caches.children, self.options.children),
+            (&caches.settings, self.options.settings),
+        ];
+        let mut watched = by_notice.iter().filter(|(_, notice)| *notice == Notice::Event);
+        if !watched.all(|(cache, _)| cache.has_synced()) {
+            report("order", || {
+                format!("{} campaigns before its caches are in sync", self.name)
+            });
+        }
+        let state = self.state();
+        let mut records = state.records.iter();
+        if lease == LeaseWrite::Releases
+            && let Some((key, _)) = records.find(|(_, record)| record.last == Last::Running)
+        {
+            report("order", || {
+                format!("{} released its lease while it reconciles {key}", self.name)
+            });
+        }
+    }
+
     /// C4: the reconciler is called, which is before a reconcile starts if the process is frozen.
     pub(super) fn called(&self, key: &ObjectKey) {
+        if self.phase() == Phase::Starting {
+            report("order", || {
+                format!("{} calls the reconciler for {key} before it runs", self.name)
+            });
+        }
         if self.phase() == Phase::Stopping {
             report("C4", || {
                 format!("{} calls the reconciler for {key} after the stop", self.name)
@@ -158,7 +191,7 @@ impl Process {
         }
     }
 
-    /// C3: the delays double with each failure in a row, up to the longest.
+    /// C3: the delays double with each failure in a row, up to the longest, less the jitter.
     pub(super) fn failed(&self, failed: &FailedReconcile<'_>) {
         let mut state = self.state();
         let record = state.records.entry(failed.key.clone()).or_default();
@@ -167,7 +200,10 @@ impl Process {
         let (base, longest) = self.options.backoff;
         let factor = 1_u32.checked_shl(record.failures - 1).unwrap_or(u32::MAX);
         let expected = base.saturating_mul(factor).min(longest);
-        if failed.retry_in != expected || failed.attempt != record.failures {
+        // A nanosecond for rounding.
+        let shortest = expected.mul_f64(1.0 - self.options.jitter) - Duration::from_nanos(1);
+        let is_expected = (shortest..=expected).contains(&failed.retry_in);
+        if !is_expected || failed.attempt != record.failures {
             report("C3", || {
                 format!(
                     "{}: failure {} of {} in a row counts as {}, and is retried in {:?}, not {expected:?}",
@@ -319,7 +355,12 @@ impl Process {
             Some((since, before)) if before == shown => since,
             _ => Instant::now(),
         };
-        if since.elapsed() >= QUIET {
+        // A manager notices within a second that its leadership was lost, and reconciles nothing meanwhile.
+        let quiet = match self.host {
+            Host::Replica => QUIET,
+            Host::Manager => QUIET * 3,
+        };
+        if since.elapsed() >= quiet {
             for (parent, shown) in shown.iter().enumerate() {
                 let key = objects::key(&parent_name(parent));
                 let seen = state.records.get(&key).map_or("", |record| record.seen.as_str());
@@ -369,11 +410,12 @@ fn fingerprint(process: &Process, caches: &Caches, parent: &str) -> String {
     let mut shown = String::new();
     let cached = caches.parents.indexer().get(&objects::key(parent));
     let mut add = |object: &ConfigMap| {
-        shown.push_str(&format!(
-            "{}@{} ",
-            objects::name(object),
-            objects::version(object)
-        ));
+        let name = objects::name(object);
+        let state = match process.options.filter {
+            Filter::None => objects::version(object).to_string(),
+            Filter::Data => format!("{} {:?}", objects::uid(object), object.data),
+        };
+        shown.push_str(&format!("{name}@{state} "));
     };
     if let Some(parent) = &cached {
         add(parent);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use informer_core::simulation;
 use informer_testing::{ApiServer, ApiService};
@@ -41,6 +42,24 @@ pub(super) enum Loss {
     Everything,
 }
 
+/// What a write does to the lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeaseWrite {
+    /// Takes it, or renews it.
+    Holds,
+    Releases,
+}
+
+impl LeaseWrite {
+    fn of(body: &[u8]) -> Self {
+        let lease: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+        match lease["spec"]["holderIdentity"].as_str() {
+            None | Some("") => Self::Releases,
+            Some(_) => Self::Holds,
+        }
+    }
+}
+
 /// Creates a client of the server for one process.
 pub(super) fn client(server: &ApiServer, process: &Arc<Process>) -> Client {
     let (service, process) = (server.service(), process.clone());
@@ -70,12 +89,18 @@ async fn send(
     }
     let is_write = [Method::PUT, Method::POST].contains(request.method());
     let is_lease = is_write && request.uri().path().contains("/leases");
+    let (head, body) = request.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let lease = is_lease.then(|| LeaseWrite::of(&body));
+    let request = Request::from_parts(head, Body::from(body));
     let sender = process.clone();
     // A request on its way arrives, although the client no longer waits.
     let answer = tokio::spawn(async move {
         let answer = service.oneshot(request).await;
-        if is_lease && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
-            sender.stored_lease();
+        if let Some(lease) = lease
+            && answer.as_ref().is_ok_and(|answer| answer.status().is_success())
+        {
+            sender.stored_lease(lease);
         }
         answer
     });

@@ -152,6 +152,10 @@ impl Everything {
         self.0.iter().filter(has_role)
     }
 
+    pub(super) fn find(&self, wanted: &str) -> Option<ConfigMap> {
+        self.0.iter().find(|object| name(object) == wanted).cloned()
+    }
+
     /// The children whose parent was deleted, which Kubernetes' garbage collector would delete.
     pub(super) fn orphans(&self) -> impl Iterator<Item = &ConfigMap> {
         let parents: BTreeSet<&str> = self.with(Role::Parent).map(uid).collect();

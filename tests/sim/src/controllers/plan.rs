@@ -17,8 +17,7 @@ pub(super) const CHILDREN: usize = 3;
 /// The number of settings that can exist at once.
 pub(super) const SETTINGS: usize = 2;
 
-/// Everything a run of the controllers does. The same plan gives the same steps and faults; the order of
-/// tasks that become ready at the same instant still differs between two runs of some seeds.
+/// Everything a run of the controllers does. The same plan always gives the same run.
 #[derive(Clone, Debug)]
 pub struct ControllerPlan {
     /// The seed from which all else is drawn.
@@ -33,6 +32,7 @@ pub struct ControllerPlan {
     pub(super) rates: Vec<f64>,
     pub(super) uptime: Uptime,
     pub(super) election: Election,
+    pub(super) host: Host,
     pub(super) controller: Options,
     pub(super) steps: Vec<Step>,
 }
@@ -54,6 +54,15 @@ pub(super) enum Election {
     On,
 }
 
+/// What runs the controller of a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// `Controller::run`, with a leadership that the replica acquires.
+    Replica,
+    /// `informers::controller::Manager`.
+    Manager,
+}
+
 /// The options of the controller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
@@ -65,6 +74,9 @@ pub(super) struct Options {
     pub(super) grace: Duration,
     /// The first and the longest delay of a failed key.
     pub(super) backoff: (Duration, Duration),
+    /// By which fraction the delays of failed keys are shortened at random.
+    pub(super) jitter: f64,
+    pub(super) filter: Filter,
     pub(super) children: Notice,
     pub(super) settings: Notice,
     pub(super) resync: Option<Duration>,
@@ -74,6 +86,15 @@ pub(super) struct Options {
 pub(super) enum Order {
     Priorities,
     FirstInFirstOut,
+}
+
+/// Which changes of objects lead to a reconcile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filter {
+    /// All of them.
+    None,
+    /// Additions, deletions, and updates that change the data, by a predicate.
+    Data,
 }
 
 /// How the controller notices changes of objects other than the parents.
@@ -104,6 +125,12 @@ pub(super) enum Action {
         parent: usize,
         child: usize,
         change: ChildChange,
+    },
+    /// Annotates a parent, or a child of it. No reconcile needs the annotation.
+    Annotate {
+        parent: usize,
+        child: Option<usize>,
+        value: u32,
     },
     /// Writes or deletes a setting.
     Setting {
@@ -268,8 +295,8 @@ impl fmt::Display for ControllerPlan {
         )?;
         writeln!(
             f,
-            "election {:?}, clock rates {:?}, uptime {:?}",
-            self.election, self.rates, self.uptime
+            "host {:?}, election {:?}, clock rates {:?}, uptime {:?}",
+            self.host, self.election, self.rates, self.uptime
         )?;
         writeln!(f, "{:?}", self.controller)?;
         for Step {

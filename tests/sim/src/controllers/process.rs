@@ -8,15 +8,16 @@ use std::time::Duration;
 use informer_core::controller::Controller;
 use informer_core::leader::Leadership;
 use informer_core::{ObjectKey, SharedInformer};
+use informers::controller::{Health, Phase as Managed};
 use k8s_openapi::api::core::v1::ConfigMap;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use tokio::time::Instant;
 
 use super::clock::ProcessClock;
-use super::judge::{Flood, Record};
-use super::network::{Fate, Loss};
-use super::plan::{ControllerPlan, Election, Freeze, Options, Weather};
+use super::judge::{Flood, LEASE, Record};
+use super::network::{Fate, LeaseWrite, Loss};
+use super::plan::{ControllerPlan, Election, Freeze, Host, Options, Weather};
 
 /// One process, from its start to its end.
 pub(super) struct Process {
@@ -24,6 +25,7 @@ pub(super) struct Process {
     pub(super) name: String,
     pub(super) options: Options,
     pub(super) election: Election,
+    pub(super) host: Host,
     /// The rate of its clock.
     pub(super) rate: f64,
     pub(super) clock: ProcessClock,
@@ -44,8 +46,11 @@ pub(super) struct State {
     pub(super) phase: Phase,
     /// The caches and the controller. Emptied at the end, because their client has the process.
     pub(super) parts: Option<Parts>,
+    /// The leadership of a process without a manager.
     pub(super) leadership: Option<Leadership>,
-    /// When the server last stored a lease that this process wrote.
+    /// The health of a process with a manager.
+    pub(super) health: Option<Health>,
+    /// When the server last stored a lease that this process holds.
     pub(super) stored: Option<Instant>,
     pub(super) records: BTreeMap<ObjectKey, Record>,
     pub(super) flood: Option<Flood>,
@@ -103,6 +108,7 @@ impl Process {
             name,
             options: plan.controller,
             election: plan.election,
+            host: plan.host,
             rate,
             clock: ProcessClock::new(rate, plan.uptime),
             network: Mutex::new(Network {
@@ -123,18 +129,27 @@ impl Process {
     }
 
     pub(super) fn phase(&self) -> Phase {
-        self.state().phase
+        let state = self.state();
+        match &state.health {
+            None => state.phase,
+            // A manager notices the request to stop when it is polled.
+            Some(health) => match health.phase() {
+                Managed::Running => Phase::Running,
+                Managed::Stopping | Managed::Stopped => Phase::Stopping,
+                _ => Phase::Starting,
+            },
+        }
     }
 
     /// It has ended: nothing of it is judged any more.
     pub(super) fn end(&self) {
-        let (parts, leadership) = {
+        let parts = {
             let mut state = self.state();
             state.phase = Phase::Ended;
-            (state.parts.take(), state.leadership.take())
+            (state.parts.take(), state.leadership.take(), state.health.take())
         };
         // Dropped without the lock, because their ends may ask for the state.
-        drop((parts, leadership));
+        drop(parts);
     }
 
     pub(super) fn parts(&self) -> Option<Parts> {
@@ -142,9 +157,29 @@ impl Process {
     }
 
     /// Whether it holds a lease that it trusts. A frozen process does nothing, whatever it would believe.
+    ///
+    /// A manager does not show its leadership: its controllers run or stop, and nobody can have taken the lease.
     pub(super) fn leads(&self) -> bool {
         let leadership = self.state().leadership.clone();
-        !self.is_frozen() && leadership.is_some_and(|leadership| leadership.is_valid())
+        let trusts = match self.host {
+            Host::Replica => leadership.is_some_and(|leadership| leadership.is_valid()),
+            Host::Manager => {
+                [Phase::Running, Phase::Stopping].contains(&self.phase()) && self.is_lease_safe()
+            }
+        };
+        trusts && !self.is_frozen()
+    }
+
+    /// Whether no candidate can have taken the lease: one counts from the moment when it saw the record, by a
+    /// clock that may be 10 % faster.
+    pub(super) fn is_lease_safe(&self) -> bool {
+        let soonest = LEASE.div_f64(self.rate * 1.1);
+        self.lease_age().is_some_and(|age| age <= soonest)
+    }
+
+    /// The time since the server last stored the lease.
+    pub(super) fn lease_age(&self) -> Option<Duration> {
+        self.state().stored.map(|stored| stored.elapsed())
     }
 
     /// Whether it may reconcile.
@@ -152,8 +187,12 @@ impl Process {
         self.election == Election::Off || self.leads()
     }
 
-    pub(super) fn stored_lease(&self) {
-        self.state().stored = Some(Instant::now());
+    pub(super) fn stored_lease(&self, lease: LeaseWrite) {
+        self.check_lease_write(lease);
+        self.state().stored = match lease {
+            LeaseWrite::Holds => Some(Instant::now()),
+            LeaseWrite::Releases => None,
+        };
     }
 
     pub(super) fn weather(&self) -> Weather {

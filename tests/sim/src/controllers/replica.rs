@@ -3,22 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::controller::{Controller, Run};
-use informer_core::leader::LeaderElection;
-use informer_core::workqueue::limiter::ExponentialBackoff;
-use informer_core::{ObjectKey, Offload, SharedInformer};
 use informer_testing::ApiServer;
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{Api, Client};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::judge::{Court, LEASE};
+use super::judge::Court;
+use super::life::Life;
 use super::network;
-use super::objects::{self, NAMESPACE, Role};
-use super::plan::{ControllerPlan, Election, Notice, Order, Weather};
-use super::process::{Caches, Parts, Process};
-use super::reconciler::{Behaviour, Context, reconcile};
+use super::plan::{ControllerPlan, Weather};
+use super::process::Process;
+use super::reconciler::Behaviour;
 use crate::verdict::report;
 
 /// How long a stopped process may take in addition to its grace period: to drop reconciles, to release its
@@ -71,22 +65,22 @@ impl Replica {
         court.admit(&process);
         let stop = CancellationToken::new();
         let client = network::client(server, &process);
-        let life = live(
-            process.clone(),
+        let life = Life {
+            process: process.clone(),
             client,
-            court.clone(),
-            behaviour.clone(),
+            court: court.clone(),
+            behaviour: behaviour.clone(),
             seed,
-            stop.clone(),
-        );
+            stop: stop.clone(),
+        };
         self.current = Some(Current {
             process,
             stop,
-            task: tokio::spawn(life),
+            task: tokio::spawn(life.live()),
         });
     }
 
-    /// Whether its process has ended by itself, because it lost its leadership.
+    /// Whether its process has ended by itself: it lost its leadership, or its caches did not sync.
     pub(super) fn has_ended(&mut self) -> bool {
         let has_ended = self
             .current
@@ -123,121 +117,4 @@ impl Replica {
             process.end();
         }
     }
-}
-
-/// The life of a process: caches, then leadership, then workers, as `informers::controller::Manager` does.
-async fn live(
-    process: Arc<Process>,
-    client: Client,
-    court: Court,
-    behaviour: Behaviour,
-    seed: u64,
-    stop: CancellationToken,
-) {
-    let cache = |role: Role| cache(&process, &client, role, seed);
-    let caches = Caches {
-        parents: cache(Role::Parent),
-        children: cache(Role::Child),
-        settings: cache(Role::Setting),
-    };
-    let controller = controller(&process, &caches);
-    process.state().parts = Some(Parts {
-        controller: controller.clone(),
-        caches: caches.clone(),
-    });
-    for cache in caches.all() {
-        cache.start().expect("a new informer can be started");
-    }
-    let api = Api::namespaced(client.clone(), NAMESPACE);
-    let context = Context {
-        court,
-        process: process.clone(),
-        caches: caches.clone(),
-        api,
-        behaviour,
-    };
-    work(&process, client, &controller, context, seed, &stop).await;
-    for cache in caches.all() {
-        cache.shutdown().await;
-    }
-    process.end();
-}
-
-async fn work(
-    process: &Arc<Process>,
-    client: Client,
-    controller: &Controller<ConfigMap>,
-    context: Context,
-    seed: u64,
-    stop: &CancellationToken,
-) {
-    let Some(Ok(())) = stop.run_until_cancelled(controller.synced()).await else {
-        return;
-    };
-    let mut run = Run::default().stop(stop.clone()).grace(process.options.grace);
-    if process.election == Election::On {
-        let election = LeaderElection::new(client, NAMESPACE, "lock")
-            .identity(&process.name)
-            .seed(seed)
-            .lease_duration(LEASE)
-            .clock(process.clock.clone());
-        run.leadership = election.campaign(stop.clone()).await;
-        if run.leadership.is_none() {
-            return;
-        }
-        process.state().leadership = run.leadership.clone();
-    }
-    let leadership = run.leadership.clone();
-    process.state().running();
-    let stopped = controller
-        .run(move |request| reconcile(context.clone(), request), run)
-        .await;
-    process.stopped(&stopped);
-    if let Some(leadership) = leadership {
-        process.state().leadership = None;
-        leadership.resign().await;
-    }
-}
-
-fn cache(process: &Process, client: &Client, role: Role, seed: u64) -> SharedInformer<ConfigMap> {
-    let mut builder = SharedInformer::builder(client.clone())
-        .labels(role.selector())
-        .reflector(|mut config| {
-            config.seed = Some(seed ^ role as u64);
-            config
-        })
-        .offload(Offload::Inline);
-    if let Some(period) = process.options.resync {
-        builder = builder.resync(period);
-    }
-    builder.build().expect("every drawn plan is valid")
-}
-
-fn controller(process: &Arc<Process>, caches: &Caches) -> Controller<ConfigMap> {
-    let options = &process.options;
-    let (base, longest) = options.backoff;
-    let judge = process.clone();
-    let mut builder = Controller::new("parents", &caches.parents)
-        .workers(options.workers)
-        .time_limit(options.time_limit)
-        .write_deadline(options.write_deadline)
-        .backoff(ExponentialBackoff::<ObjectKey>::new(base, longest))
-        .on_error(move |failed| judge.failed(failed));
-    if let Some(wait) = options.debounce {
-        builder = builder.debounce(wait);
-    }
-    if options.order == Order::FirstInFirstOut {
-        builder = builder.first_in_first_out();
-    }
-    if options.children == Notice::Event {
-        builder = builder.owns(&caches.children);
-    }
-    if options.settings == Notice::Event {
-        let parents = |setting: &ConfigMap| {
-            let names = objects::parents_of(setting).into_iter();
-            names.map(|name| objects::key(&name)).collect::<Vec<_>>()
-        };
-        builder = builder.watches(&caches.settings, parents);
-    }
-    builder.build().expect("every drawn plan is valid")
 }

@@ -18,7 +18,6 @@ use super::plan::{
 use super::process::{Phase, Process};
 use super::reconciler::Behaviour;
 use super::replica::Replica;
-use crate::coverage::Coverage;
 use crate::verdict::Verdict;
 use crate::world::{Outcome, play_on_new_runtime};
 
@@ -32,14 +31,10 @@ const PIECE: Duration = Duration::from_millis(500);
 /// Runs a plan on a new runtime with the paused clock.
 pub(super) fn run(plan: &ControllerPlan) -> Outcome {
     let played = play_on_new_runtime(plan.seed, plan.yields, plan.work, |verdict| play(plan, verdict));
-    let names = plan.steps.iter().map(|step| step.action.name());
-    Outcome {
-        violation: played.verdict.first(),
-        steps: plan.steps.len() as u64,
-        events: played.verdict.events(),
-        hash: played.verdict.hash(),
-        coverage: Coverage::of("controller step", names, played.struck, played.transitions),
-    }
+    played.outcome(
+        "controller step",
+        plan.steps.iter().map(|step| step.action.name()),
+    )
 }
 
 struct World<'a> {
@@ -163,6 +158,7 @@ impl World<'_> {
                 child,
                 change,
             } => self.change_child(*parent, *child, *change),
+            Action::Annotate { parent, child, value } => self.annotate(*parent, *child, *value),
             Action::Setting {
                 which,
                 parents,
@@ -281,6 +277,20 @@ impl World<'_> {
         match change {
             ChildChange::Spoil => self.put(&child),
             ChildChange::Delete => drop(self.server.delete(&child)),
+        }
+    }
+
+    fn annotate(&self, parent: usize, child: Option<usize>, value: u32) {
+        let parent = objects::parent_name(parent);
+        let name = match child {
+            Some(child) => objects::child_name(&parent, child),
+            None => parent,
+        };
+        let found = Everything::on(&self.server).find(&name);
+        if let Some(mut object) = found {
+            let annotations = object.metadata.annotations.get_or_insert_default();
+            annotations.insert("note".to_owned(), value.to_string());
+            self.put(&object);
         }
     }
 
