@@ -17,6 +17,7 @@ mod gate;
 mod informers;
 mod listers;
 mod plan;
+mod protobuf;
 mod source;
 
 #[cfg(test)]
@@ -31,7 +32,8 @@ pub use self::features::{FEATURES_BEGIN, FEATURES_END, Member};
 use crate::inventory::{NEWEST, OLDEST, Resource};
 
 /// Folders in which every file is generated. The caller deletes them before it writes the files.
-pub const FOLDERS: [&str; 3] = [
+pub const FOLDERS: [&str; 4] = [
+    "informers/protobuf/src/generated",
     "informers/src/generated",
     "listers/src/generated",
     "tests/it/generated",
@@ -124,12 +126,45 @@ pub fn emit(resources: &[Resource]) -> Result<BTreeMap<String, String>, EmitErro
     }
     let mut files = BTreeMap::new();
     for (path, tokens) in trees {
-        let text = source::print(&path, tokens)?;
+        let text = source::print(source::MARKER, &path, tokens)?;
         files.insert(path, text);
     }
     for member in ["informers", "listers", "tests/it"] {
         files.insert(format!("{member}/build.rs"), build_script());
     }
+    Ok(files)
+}
+
+/// The text of every generated file of informer-protobuf, by its path from the root of the workspace.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_protobuf(
+    resources: &[Resource],
+    table: &crate::inventory::protobuf::Table,
+) -> Result<BTreeMap<String, String>, EmitError> {
+    let groups = plan::plan(resources)?;
+    let parts = protobuf::files(&groups, table);
+    let mut trees = vec![
+        (
+            "informers/protobuf/src/generated.rs".to_owned(),
+            protobuf::root(&parts),
+        ),
+        (
+            "informers/protobuf/tests/equality/kinds.rs".to_owned(),
+            protobuf::kinds(&parts),
+        ),
+    ];
+    for part in &parts {
+        let path = format!("informers/protobuf/src/generated/{}.rs", part.module);
+        trees.push((path, protobuf::file(part)));
+    }
+    let mut files = BTreeMap::new();
+    for (path, tokens) in trees {
+        let text = source::print(source::PROTOBUF_MARKER, &path, tokens)?;
+        files.insert(path, text);
+    }
+    files.insert("informers/protobuf/build.rs".to_owned(), build_script());
     Ok(files)
 }
 

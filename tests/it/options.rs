@@ -12,8 +12,8 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use informer_core::delta::QueueOptions;
-use informer_core::source::KubeSourceOptions;
-use informer_core::source::ManagedFields;
+use informer_core::source::protobuf::DecodeProtobuf;
+use informer_core::source::{Encoding, KubeSourceOptions, ManagedFields};
 use informer_core::store::IndexDefinition;
 use informer_core::{
     AnyObject, AuditOptions, HandlerOptions, InitialState, Offload, ReflectorConfig, SharedInformer,
@@ -96,6 +96,27 @@ impl Made {
         self.synced().await;
         let object = self.informer.indexer().get(&"default/a".parse().unwrap());
         object.unwrap().metadata.managed_fields.is_some()
+    }
+
+    /// Returns the `Accept` of every request.
+    async fn accepted(self) -> Vec<String> {
+        self.synced().await;
+        let requests = self.server.requests();
+        requests.iter().map(|request| request.accept.clone()).collect()
+    }
+
+    async fn requests_protobuf(self) -> bool {
+        let accepted = self.accepted().await;
+        accepted
+            .iter()
+            .all(|accept| accept == "application/vnd.kubernetes.protobuf,application/json")
+    }
+
+    async fn requests_json(self) -> bool {
+        self.accepted()
+            .await
+            .iter()
+            .all(|accept| accept == "application/json")
     }
 
     async fn resyncs(self) -> bool {
@@ -256,6 +277,10 @@ fn emptied(object: &mut dyn AnyObject) {
     }
 }
 
+fn decoder() -> DecodeProtobuf<ConfigMap> {
+    informer_protobuf::decoder().expect("ConfigMap is a built-in kind")
+}
+
 /// A runtime that never polls its tasks.
 fn idle() -> &'static Runtime {
     static IDLE: OnceLock<Runtime> = OnceLock::new();
@@ -300,6 +325,11 @@ fn table() -> Vec<Row> {
         row!(max_object_bytes(1_000) => Made::refuses_large_objects),
         row!(source_options(small_objects) => Made::refuses_large_objects),
         row!(managed_fields(ManagedFields::Keep) => Made::keeps_managed_fields),
+        row!(informer only: protobuf(decoder()) => Made::requests_protobuf),
+        Row {
+            factory: Some(steps!(encoding(Encoding::Json))),
+            ..row!(informer only: encoding(Encoding::Json) after protobuf(decoder()) => Made::requests_json)
+        },
         row!(queue(QueueOptions::default().batch(1)) => commits_each_change_alone),
         row!(offload(Offload::Inline) => commits_on_this_thread),
         row!(transform(|object| { emptied(object); }) => |made: Made| made.has_values("")),

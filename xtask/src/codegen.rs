@@ -18,8 +18,9 @@ use crate::{Result, workspace};
 
 const TABLE: &str = "informer-gen/inventory/resources.txt";
 const FIELDS: &str = "informer-gen/inventory/fields.txt";
-const MANIFESTS: [(&str, Member); 2] = [
+const MANIFESTS: [(&str, Member); 3] = [
     ("informers/Cargo.toml", Member::Informers),
+    ("informers/protobuf/Cargo.toml", Member::Protobuf),
     ("listers/Cargo.toml", Member::Listers),
 ];
 
@@ -78,6 +79,7 @@ fn everything(resources: &[Resource]) -> Result<Output> {
 /// The files generated from the rows. Only the hand-written parts of the manifests are read from `root`.
 fn generated(root: &Path, resources: &[Resource]) -> Result<Output> {
     let mut files = emit::emit(resources)?;
+    files.extend(emit::emit_protobuf(resources, inventory::protobuf::builtin())?);
     files.insert(TABLE.to_owned(), inventory::render(resources));
     for (path, member) in MANIFESTS {
         let present = std::fs::read_to_string(root.join(path))?;

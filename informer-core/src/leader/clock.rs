@@ -130,7 +130,8 @@ mod tests {
         }
     }
 
-    /// Moves the clock to each reading of monotonic time, wall clock and uptime, and compares the elapsed time.
+    /// Moves the clock to each reading of monotonic time, wall clock and uptime, and compares the elapsed
+    /// time.
     fn check(steps: &[((u64, u64, u64), u64)]) {
         let manual = Arc::new(Manual(Mutex::new((100, 1000, 500))));
         let clock = LeaderClock::new(manual.clone());

@@ -47,8 +47,9 @@ impl Leadership {
     /// the monotonic time, the wall-clock time and, on Linux, the time since the boot (`CLOCK_BOOTTIME`)
     /// counts. Cheap: a lock and a reading of each clock.
     ///
-    /// No clock of this process shows one case: on other systems, or in a virtual machine that its host paused,
-    /// the wall clock was set back by as much as the machine was suspended, before the process continued.
+    /// No clock of this process shows one case: on other systems, or in a virtual machine that its host
+    /// paused, the wall clock was set back by as much as the machine was suspended, before the process
+    /// continued.
     ///
     /// The lease of a leader can also be deleted or edited by a third party. That is noticed by the next
     /// renewal, at most `retry_period` later.

@@ -5,10 +5,12 @@ use super::plan::Group;
 /// The crates that have a feature for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Member {
-    /// `informers`, whose features enable those of `listers`.
+    /// `informers`, whose features enable those of `listers` and `informer-protobuf`.
     Informers,
     /// `listers`.
     Listers,
+    /// `informer-protobuf`.
+    Protobuf,
 }
 
 /// The line before the generated features.
@@ -25,8 +27,10 @@ pub(super) fn features(groups: &[Group<'_>], member: Member) -> String {
     text.push_str("]\n");
     for Group { module, .. } in groups {
         text.push_str(&match member {
-            Member::Informers => format!("{module} = [\"listers/{module}\"]\n"),
-            Member::Listers => format!("{module} = []\n"),
+            Member::Informers => {
+                format!("{module} = [\"informer-protobuf?/{module}\", \"listers/{module}\"]\n")
+            }
+            Member::Listers | Member::Protobuf => format!("{module} = []\n"),
         });
     }
     text.push_str(FEATURES_END);

@@ -20,6 +20,10 @@ impl Gate {
         )
     }
 
+    pub(super) fn new(releases: &BTreeSet<u8>) -> Self {
+        Self(releases.clone())
+    }
+
     /// The union of the releases of an item's parts.
     pub(super) fn union<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         Self(parts.into_iter().flat_map(|part| &part.0).copied().collect())

@@ -7,6 +7,7 @@ use std::time::Duration;
 use informer_core::__options::{InformerOptions, Namespaces};
 use informer_core::delta::Transform;
 use informer_core::registry::{Registry, WaitLimits};
+use informer_core::source::protobuf::DecodeProtobuf;
 use informer_core::{AnyObject, Object, SharedInformer, SharedInformerBuilder};
 use kube::core::ClusterResourceScope;
 use serde::de::DeserializeOwned;
@@ -181,9 +182,24 @@ impl Defaults {
         if reach == Reach::Cluster || TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
             options.namespaces = Namespaces::All;
         }
-        SharedInformer::builder_with(client.clone(), dynamic_type)
-            .__with_options(options, self.transform.clone())
+        let builder = SharedInformer::builder_with(client.clone(), dynamic_type)
+            .__with_options(options, self.transform.clone());
+        match protobuf_decoder::<K>() {
+            Some(decode) => builder.protobuf(decode),
+            None => builder,
+        }
     }
+}
+
+/// Returns the protobuf decoder of a built-in kind. All other kinds are read as JSON.
+#[cfg(feature = "protobuf")]
+fn protobuf_decoder<K: Object>() -> Option<DecodeProtobuf<K>> {
+    informer_protobuf::decoder::<K>()
+}
+
+#[cfg(not(feature = "protobuf"))]
+fn protobuf_decoder<K: Object>() -> Option<DecodeProtobuf<K>> {
+    None
 }
 
 impl std::fmt::Debug for SharedInformerFactoryBuilder {
