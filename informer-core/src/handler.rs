@@ -40,12 +40,9 @@ impl<K: 'static> EventHandler<K> for Box<dyn EventHandler<K>> {
 
 /// Receives the events of one informer in async code; the next event waits until the future has completed.
 ///
-/// Implemented for closures that return a future. A closure with state clones it for each event: `move
-/// event
-///  { let state = state.clone(); async move { .. } }`. (`async
-/// event
-///  ..` works if it captures nothing.) It runs on an async worker, so it must not block; use an
-/// [`EventHandler`] for blocking work.
+/// Implemented for closures that return a future. A closure with state clones it for each event:
+/// `move |event| { let state = state.clone(); async move { .. } }`. (`async |event| ..` works if it captures
+/// nothing.) It runs on an async worker, so it must not block; use an [`EventHandler`] for blocking work.
 pub trait AsyncEventHandler<K>: Send + 'static {
     /// Called once per event.
     fn on_event(&mut self, event: Event<K>) -> impl Future<Output = ()> + Send;
