@@ -94,7 +94,7 @@ fn measure(
     let needs_server = rows.iter().any(|row| row.needs != Needs::Nothing);
     let server = match needs_server {
         true => programs
-            .start_server(size)
+            .start_server(size, rows)
             .inspect_err(|error| println!("bench: no server: {error}"))
             .ok(),
         false => None,
@@ -130,7 +130,7 @@ fn measure_row(
             samples.miss(row, library, "Go is not installed");
             continue;
         };
-        let figures = programs::measure(program, row, library, size, round, server)?;
+        let figures = programs::measure(program, programs.writer(), row, library, size, round, server)?;
         println!("bench: {} {}: {figures:?}", row.name, library.name());
         samples.add(row, library, figures);
     }

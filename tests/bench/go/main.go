@@ -18,7 +18,9 @@ type figures map[string]float64
 // options are those of all rows.
 type options struct {
 	additions, distinct, workers, keys, updates, after int
-	namespace                                          string
+	objects, readers, handlers, inFlight, milliseconds int
+	gets                                               bool
+	namespace, format                                  string
 }
 
 func main() {
@@ -33,6 +35,13 @@ func main() {
 	flags.IntVar(&o.keys, "keys", 0, "how many keys are queued")
 	flags.IntVar(&o.updates, "updates", 0, "how many objects are updated")
 	flags.IntVar(&o.after, "after", 0, "how many reconciles start before the fresh change")
+	flags.IntVar(&o.objects, "objects", 0, "how many objects exist")
+	flags.IntVar(&o.readers, "readers", 0, "how many goroutines read")
+	flags.IntVar(&o.handlers, "handlers", 1, "how many handlers receive each event")
+	flags.IntVar(&o.inFlight, "in-flight", 0, "how many events may be on their way")
+	flags.IntVar(&o.milliseconds, "milliseconds", 0, "how long to measure")
+	flags.BoolVar(&o.gets, "gets", false, "whether single objects are read as well")
+	flags.StringVar(&o.format, "format", "protobuf", "the wire format")
 	flags.StringVar(&o.namespace, "namespace", "", "the namespace of the objects")
 	if err := flags.Parse(os.Args[3:]); err != nil {
 		fail(err)
@@ -54,6 +63,10 @@ func measure(ctx context.Context, row string, o options) (figures, error) {
 		return memory(o), nil
 	case "latency":
 		return latency(ctx, o)
+	case "updates":
+		return updates(ctx, o)
+	case "sync":
+		return initialSync(ctx, o)
 	case "start":
 		return start(ctx, o)
 	}

@@ -67,14 +67,6 @@ func memory(o options) figures {
 	return figures{"bytes_per_key": float64(held) / float64(o.keys)}
 }
 
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
-}
-
 func newKeys(count int) []types.NamespacedName {
 	keys := make([]types.NamespacedName, count)
 	for i := range keys {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::arguments::Arguments;
 use crate::controllers::{self, Library};
-use crate::{Figures, Result, server};
+use crate::{Figures, Result, quantile, server};
 
 /// The objects that are updated in turn.
 const OBJECTS: usize = 100;
@@ -75,9 +75,4 @@ fn microseconds(from: Instant, to: Instant) -> f64 {
     let later = to.saturating_duration_since(from);
     let earlier = from.saturating_duration_since(to);
     (later.as_secs_f64() - earlier.as_secs_f64()) * 1e6
-}
-
-fn quantile(values: &mut [f64], quantile: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[((values.len() - 1) as f64 * quantile).round() as usize]
 }

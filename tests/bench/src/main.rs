@@ -7,10 +7,16 @@
 
 mod arguments;
 mod controllers;
+mod informer;
 mod latency;
+#[path = "../../custom/memory/pods.rs"]
+#[allow(dead_code, reason = "the tests of memory use more of it")]
+mod pods;
+mod process;
 mod queue;
 mod server;
 mod start;
+mod sync;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -53,9 +59,19 @@ async fn dispatch(arguments: &[String]) -> Result<Figures> {
     match (library.as_str(), row.as_str()) {
         ("server", "run") => server::run().await.map(|()| Figures::new()),
         ("server", "fill") => server::fill(&options).await.map(|()| Figures::new()),
+        ("server", "fill-pods") => server::fill_pods(&options).await.map(|()| Figures::new()),
+        ("server", "update") => server::update_pods(&options).await.map(|()| Figures::new()),
+        ("informers", "updates") => informer::measure(&options).await,
+        (library, "sync") => sync::measure(library.parse()?, &options).await,
         ("informers", "queue") => queue::measure(&options).await,
         (library, "latency") => latency::measure(library.parse()?, &options).await,
         (library, "start") => start::measure(library.parse()?, &options).await,
         (library, row) => Err(format!("{library} has no row \"{row}\"").into()),
     }
+}
+
+/// The value below which this part of the values is.
+fn quantile(values: &mut [f64], quantile: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) as f64 * quantile).round() as usize]
 }

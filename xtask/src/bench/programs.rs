@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Size;
-use super::rows::{Library, Needs, Row, objects};
+use super::rows::{Library, Needs, Row, objects, pods};
 use super::samples::Figures;
 use crate::process::{self, Ended};
 use crate::{Result, artifact, workspace};
@@ -18,6 +18,9 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// The namespace with many objects.
 const FILLED: &str = "filled";
+
+/// The namespace with many Pods.
+const PODS: &str = "pods";
 
 pub(super) struct Programs {
     rust: PathBuf,
@@ -37,6 +40,11 @@ impl Programs {
         })
     }
 
+    /// The program that changes Pods while another one measures.
+    pub(super) fn writer(&self) -> &Path {
+        &self.rust
+    }
+
     /// The program that measures a row with a library; none if it needs Go, which is not installed.
     pub(super) fn of(&self, library: Library, row: &Row) -> Option<&Path> {
         match library {
@@ -47,7 +55,7 @@ impl Programs {
     }
 
     /// Starts a kube-apiserver and etcd, and fills one namespace.
-    pub(super) fn start_server(&self, size: Size) -> Result<Server> {
+    pub(super) fn start_server(&self, size: Size, rows: &[&Row]) -> Result<Server> {
         let mut process = Command::new(&self.rust)
             .args(["server", "run"])
             .stdin(Stdio::piped())
@@ -66,12 +74,21 @@ impl Programs {
         if kubeconfig.is_empty() {
             return Err("cannot start kube-apiserver and etcd; the reason is above".into());
         }
-        let objects = objects(size).to_string();
-        process::run(
-            Command::new(&self.rust)
-                .args(["server", "fill", "--namespace", FILLED, "--objects", &objects])
-                .env("KUBECONFIG", &server.kubeconfig),
-        )?;
+        for (needs, fill, namespace, objects) in [
+            (Needs::FilledNamespace, "fill", FILLED, objects(size)),
+            (Needs::Pods, "fill-pods", PODS, pods(size)),
+        ] {
+            if rows.iter().all(|row| row.needs != needs) {
+                continue;
+            }
+            println!("bench: creating {objects} objects in the namespace {namespace}");
+            process::run(
+                Command::new(&self.rust)
+                    .args(["server", fill, "--namespace", namespace])
+                    .args(["--objects", &objects.to_string()])
+                    .env("KUBECONFIG", &server.kubeconfig),
+            )?;
+        }
         Ok(server)
     }
 }
@@ -111,9 +128,10 @@ fn build_go() -> Result<Option<PathBuf>> {
     Ok(Some(program))
 }
 
-/// Runs a program once and returns the figures it prints.
+/// Runs a program once and returns the figures it prints. `writer` changes Pods for it.
 pub(super) fn measure(
     program: &Path,
+    writer: &Path,
     row: &Row,
     library: Library,
     size: Size,
@@ -130,6 +148,9 @@ pub(super) fn measure(
         }
         Needs::FilledNamespace => {
             command.args(["--namespace", FILLED]);
+        }
+        Needs::Pods => {
+            command.args(["--namespace", PODS]).env("BENCH_WRITER", writer);
         }
     }
     if let Some(server) = server {

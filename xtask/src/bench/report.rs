@@ -80,7 +80,7 @@ impl Report<'_> {
             .iter()
             .map(|library| self.cell(row, *library, figure))
             .collect();
-        let verdict = word(self.samples.verdict(row, figure));
+        let verdict = verdict(self.samples.verdict(row, figure), figure);
         let _ = writeln!(
             text,
             "| {} | {} | {} | {verdict} |",
@@ -156,6 +156,15 @@ fn word(verdict: Verdict) -> &'static str {
         Verdict::Pass => "pass",
         Verdict::Short => "short",
         Verdict::Shown => "",
+    }
+}
+
+/// The verdict, with the bar if it is not simply client-go's result.
+fn verdict(verdict: Verdict, figure: &Figure) -> String {
+    match verdict {
+        Verdict::Shown => String::new(),
+        _ if figure.bar == 1.0 => word(verdict).to_owned(),
+        _ => format!("{} (bar {}×)", word(verdict), figure.bar),
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) enum Needs {
     NewNamespace,
     /// A server, and the namespace with many objects.
     FilledNamespace,
+    /// A server, the namespace with many Pods, and a program that changes them.
+    Pods,
 }
 
 /// One measurement: a run of a program, which prints one or more figures.
@@ -62,6 +64,9 @@ pub(super) struct Figure {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) goal: Goal,
+    /// How many times client-go's result ours has to reach: at least, if the goal is a larger number, and at
+    /// most, if it is a smaller one. Other libraries must not be ahead.
+    pub(super) bar: f64,
 }
 
 /// Which result is better than another library's.
@@ -81,6 +86,15 @@ pub(super) fn objects(size: Size) -> usize {
     }
 }
 
+/// The Pods of the rows that need many.
+pub(super) fn pods(size: Size) -> usize {
+    match size {
+        Size::Full => 20_000,
+        Size::Quick => 3_000,
+    }
+}
+
+const CACHES: &[Library] = &[Library::Informers, Library::ClientGo, Library::Kube];
 const QUEUES: &[Library] = &[Library::Informers, Library::ClientGo];
 const CONTROLLERS: &[Library] = &[Library::Informers, Library::ControllerRuntime, Library::Kube];
 const OPERATIONS: &[Figure] = &[
@@ -88,6 +102,33 @@ const OPERATIONS: &[Figure] = &[
     figure("additions_per_second", "additions per second", Goal::Shown),
     figure("taken", "keys taken", Goal::Shown),
 ];
+
+const UPDATES: &[Figure] = &[
+    figure("writes_per_second", "changes per second", Goal::Larger),
+    figure("cpu_per_write", "µs of processor time per change", Goal::Shown),
+];
+const READERS: &[Figure] = &[
+    figure("writes_per_second", "changes per second", Goal::Larger),
+    figure(
+        "reads_per_second",
+        "reads of 10,000 objects per second",
+        Goal::Larger,
+    ),
+];
+const MANY_READERS: &[Figure] = &[
+    bar("writes_per_second", "changes per second", Goal::Larger, 80.0),
+    bar(
+        "reads_per_second",
+        "reads of 10,000 objects per second",
+        Goal::Larger,
+        4.0,
+    ),
+];
+const CALLS: &[Figure] = &[figure(
+    "cpu_per_call",
+    "µs of processor time per call of a handler",
+    Goal::Smaller,
+)];
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -172,8 +213,115 @@ pub(super) const ROWS: &[Row] = &[
             figure("milliseconds", "ms from the request", Goal::Smaller),
         ],
     },
+    Row {
+        name: "sync",
+        title: "all Pods into a cache, then their changes",
+        libraries: CACHES,
+        needs: Needs::Pods,
+        full: "sync --objects 20000 --updates 5000",
+        quick: "sync --objects 3000 --updates 1000",
+        figures: &[
+            bar("cpu", "ms of processor time until synced", Goal::Smaller, 0.5),
+            figure("wall", "ms until synced", Goal::Smaller),
+            bar("peak_rss", "MB, largest resident size", Goal::Smaller, 1.15),
+            bar(
+                "cpu_per_event",
+                "µs of processor time per change",
+                Goal::Smaller,
+                0.6,
+            ),
+            figure("heap_per_object", "bytes of live heap per Pod", Goal::Shown),
+        ],
+    },
+    Row {
+        name: "updates-10",
+        title: "informer without a server: 10 changes in flight",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 0 --milliseconds 3000",
+        quick: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 0 --milliseconds 1000",
+        figures: UPDATES,
+    },
+    Row {
+        name: "updates-1000",
+        title: "informer without a server: 1,000 changes in flight",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 1 --in-flight 1000 --readers 0 --milliseconds 3000",
+        quick: "updates --objects 10000 --handlers 1 --in-flight 1000 --readers 0 --milliseconds 1000",
+        figures: &[
+            bar("writes_per_second", "changes per second", Goal::Larger, 2.0),
+            figure("cpu_per_write", "µs of processor time per change", Goal::Shown),
+        ],
+    },
+    Row {
+        name: "readers-1",
+        title: "informer without a server: 10 changes in flight, 1 reader of the namespace",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 1 --milliseconds 3000",
+        quick: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 1 --milliseconds 1000",
+        figures: READERS,
+    },
+    Row {
+        name: "readers-10",
+        title: "informer without a server: 10 changes in flight, 10 readers of the namespace",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 10 --milliseconds 3000",
+        quick: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 10 --milliseconds 1000",
+        figures: MANY_READERS,
+    },
+    Row {
+        name: "readers-80",
+        title: "informer without a server: 10 changes in flight, 80 readers of the namespace",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 80 --milliseconds 5000",
+        quick: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 80 --milliseconds 2000",
+        figures: MANY_READERS,
+    },
+    Row {
+        name: "gets",
+        title: "informer without a server: single reads while 10 changes are in flight",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 1 --gets true --milliseconds 3000",
+        quick: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 1 --gets true --milliseconds 1000",
+        figures: &[
+            figure("get_median", "µs, median", Goal::Shown),
+            bar("get_p99", "µs, p99", Goal::Smaller, 0.2),
+        ],
+    },
+    Row {
+        name: "handlers-1",
+        title: "informer without a server: 1,000 changes in flight, 1 handler",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 1 --in-flight 1000 --readers 0 --milliseconds 3000",
+        quick: "updates --objects 10000 --handlers 1 --in-flight 1000 --readers 0 --milliseconds 1000",
+        figures: CALLS,
+    },
+    Row {
+        name: "handlers-100",
+        title: "informer without a server: 1,000 changes in flight, 100 handlers",
+        libraries: QUEUES,
+        needs: Needs::Nothing,
+        full: "updates --objects 10000 --handlers 100 --in-flight 1000 --readers 0 --milliseconds 3000",
+        quick: "updates --objects 10000 --handlers 100 --in-flight 1000 --readers 0 --milliseconds 1000",
+        figures: CALLS,
+    },
 ];
 
 const fn figure(name: &'static str, title: &'static str, goal: Goal) -> Figure {
-    Figure { name, title, goal }
+    bar(name, title, goal, 1.0)
+}
+
+const fn bar(name: &'static str, title: &'static str, goal: Goal, bar: f64) -> Figure {
+    Figure {
+        name,
+        title,
+        goal,
+        bar,
+    }
 }

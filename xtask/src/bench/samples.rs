@@ -27,9 +27,9 @@ pub(super) struct Summary {
 /// How this library compares with the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// As good as every other library, or better.
+    /// The bar is reached, and no other library is ahead.
     Pass,
-    /// Behind at least one.
+    /// The bar is not reached, or another library is ahead.
     Short,
     /// The figure has no goal, or nothing to compare with.
     Shown,
@@ -69,22 +69,27 @@ impl Samples {
             [ours, others @ ..] => (self.summary(row, *ours, figure), others),
             [] => (None, &[][..]),
         };
-        let others = others
-            .iter()
-            .filter_map(|other| self.summary(row, *other, figure));
+        let others = others.iter().filter_map(|other| {
+            let bar = match other {
+                Library::ClientGo => figure.bar,
+                _ => 1.0,
+            };
+            Some(bar * self.summary(row, *other, figure)?.median)
+        });
         let Some(ours) = ours else { return Verdict::Shown };
-        verdict(figure.goal, ours.median, others.map(|other| other.median))
+        verdict(figure.goal, ours.median, others)
     }
 }
 
-fn verdict(goal: Goal, ours: f64, others: impl Iterator<Item = f64>) -> Verdict {
-    let mut others = others.peekable();
-    if goal == Goal::Shown || others.peek().is_none() {
+/// Compares with what has to be reached.
+fn verdict(goal: Goal, ours: f64, wanted: impl Iterator<Item = f64>) -> Verdict {
+    let mut wanted = wanted.peekable();
+    if goal == Goal::Shown || wanted.peek().is_none() {
         return Verdict::Shown;
     }
-    let is_ahead = others.all(|other| match goal {
-        Goal::Larger => ours >= other,
-        Goal::Smaller | Goal::Shown => ours <= other,
+    let is_ahead = wanted.all(|wanted| match goal {
+        Goal::Larger => ours >= wanted,
+        Goal::Smaller | Goal::Shown => ours <= wanted,
     });
     if is_ahead { Verdict::Pass } else { Verdict::Short }
 }

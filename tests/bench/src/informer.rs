@@ -1,0 +1,204 @@
+//! Row `updates`: changes of small Pods through an informer without a server, while others read.
+//!
+//! The work of client-go's `BenchmarkSharedIndexInformer`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _, stream};
+use informer_core::source::{
+    ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, SourceError, WatchEvent, WatchListSupport,
+    WatchRequest, WatchStream,
+};
+use informer_core::{Event, ObjectKey, ResourceVersion, SharedInformer};
+use informers::{Lister, Selector};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tokio::sync::{Mutex, mpsc};
+
+use crate::arguments::Arguments;
+use crate::{Figures, Result, process, quantile};
+
+const NAMESPACE: &str = "bench";
+
+/// Changes `--objects` Pods at random for `--milliseconds`, with `--in-flight` events on their way, through
+/// `--handlers` handlers. `--readers` threads walk the namespace meanwhile; with `--gets true`, another one
+/// reads single Pods.
+pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
+    let objects: usize = options.get("objects")?;
+    let handlers: usize = options.get("handlers")?;
+    let in_flight: usize = options.get("in-flight")?;
+    let time = Duration::from_millis(options.get("milliseconds")?);
+    let pods: Arc<[Pod]> = (0..objects).map(pod).collect();
+    let (events, watched) = mpsc::channel(in_flight);
+    let informer = SharedInformer::from_source(Source {
+        pods: pods.clone(),
+        events: Arc::new(Mutex::new(watched)),
+    });
+    let (begun, ended) = sync_channel::<()>(in_flight);
+    let mut ended = Some(ended);
+    for _ in 0..handlers {
+        // The first handler lets the writer continue.
+        let ended = ended.take();
+        informer.add_handler(move |event: Event<Pod>| {
+            if let (Event::Updated { .. }, Some(ended)) = (&event, &ended) {
+                let _ = ended.recv();
+            }
+        })?;
+    }
+    informer.start()?;
+    informer.synced().await?;
+
+    let is_over = Arc::new(AtomicBool::new(false));
+    let reads = Arc::new(AtomicU64::new(0));
+    let lister = Lister::new(informer.indexer());
+    let readers: Vec<_> = (0..options.get("readers")?)
+        .map(|_| {
+            let (lister, is_over, reads) = (lister.clone(), is_over.clone(), reads.clone());
+            std::thread::spawn(move || walk(&lister, objects, &is_over, &reads))
+        })
+        .collect();
+    let gets = options.get::<bool>("gets").unwrap_or(false).then(|| {
+        let (lister, is_over) = (lister.clone(), is_over.clone());
+        std::thread::spawn(move || get(&lister, objects, &is_over))
+    });
+    let (start, cpu_before) = (Instant::now(), process::cpu()?);
+    let writes =
+        tokio::task::spawn_blocking(move || write(&pods, &events, &begun, in_flight, time)).await??;
+    let (elapsed, cpu) = (start.elapsed().as_secs_f64(), process::cpu()? - cpu_before);
+    is_over.store(true, Ordering::Relaxed);
+    for reader in readers {
+        reader.join().map_err(|_| "a reader panicked")?;
+    }
+    let reads = reads.load(Ordering::Relaxed);
+    let mut figures = vec![
+        ("writes_per_second", writes as f64 / elapsed),
+        ("reads_per_second", reads as f64 / elapsed),
+        ("cpu_per_write", cpu * 1e6 / writes as f64),
+        ("cpu_per_call", cpu * 1e6 / (writes * handlers) as f64),
+    ];
+    if let Some(gets) = gets {
+        let mut gets = gets.join().map_err(|_| "a reader panicked")?;
+        figures.push(("get_median", quantile(&mut gets, 0.5)));
+        figures.push(("get_p99", quantile(&mut gets, 0.99)));
+    }
+    Ok(figures)
+}
+
+/// Sends changes, and waits at the end until all of them were handled. Returns their number.
+fn write(
+    pods: &[Pod],
+    events: &mpsc::Sender<WatchEvent<Pod>>,
+    begun: &SyncSender<()>,
+    in_flight: usize,
+    time: Duration,
+) -> Result<usize> {
+    let (end, mut writes) = (Instant::now() + time, 0);
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    while Instant::now() < end {
+        // Xorshift: any generator does.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let mut pod = pods[random as usize % pods.len()].clone();
+        writes += 1;
+        pod.metadata.resource_version = Some((writes + 1).to_string());
+        begun.send(())?;
+        events.blocking_send(WatchEvent::Modified(Arc::new(pod)))?;
+    }
+    for _ in 0..in_flight {
+        begun.send(())?;
+    }
+    Ok(writes)
+}
+
+fn walk(lister: &Lister<Pod>, objects: usize, is_over: &AtomicBool, reads: &AtomicU64) {
+    let lister = lister.namespace(NAMESPACE);
+    while !is_over.load(Ordering::Relaxed) {
+        let mut count = 0;
+        lister.for_each(&Selector::everything(), |_| count += 1);
+        assert_eq!(count, objects);
+        reads.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Reads one Pod each millisecond. Returns the times in microseconds.
+fn get(lister: &Lister<Pod>, objects: usize, is_over: &AtomicBool) -> Vec<f64> {
+    let keys: Vec<_> = (0..objects)
+        .map(|number| ObjectKey::namespaced(NAMESPACE, name(number)))
+        .collect();
+    let mut times = Vec::new();
+    for key in keys.iter().cycle() {
+        if is_over.load(Ordering::Relaxed) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        let start = Instant::now();
+        let pod = lister.get_key(key);
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+        assert!(pod.is_some());
+    }
+    times
+}
+
+fn name(number: usize) -> String {
+    format!("pod-{number:07}")
+}
+
+fn pod(number: usize) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            namespace: Some(NAMESPACE.to_owned()),
+            name: Some(name(number)),
+            uid: Some("u".to_owned()),
+            resource_version: Some("1".to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..Pod::default()
+    }
+}
+
+/// Lists the Pods, and watches what the writer sends.
+struct Source {
+    pods: Arc<[Pod]>,
+    events: Arc<Mutex<mpsc::Receiver<WatchEvent<Pod>>>>,
+}
+
+impl ListWatch<Pod> for Source {
+    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<Pod>, SourceError>> {
+        let metadata = ListMetadata {
+            resource_version: Some(ResourceVersion::new("1")),
+            ..ListMetadata::default()
+        };
+        let items: Vec<_> = self
+            .pods
+            .iter()
+            .map(|pod| ListEvent::Item(Arc::new(pod.clone())))
+            .collect();
+        let events = items.into_iter().chain([ListEvent::Metadata(metadata)]);
+        async { Ok(stream::iter(events.map(Ok)).boxed()) }.boxed()
+    }
+
+    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Pod>, SourceError>> {
+        let events = self.events.clone().lock_owned();
+        async {
+            let events = stream::unfold(events.await, async |mut events| {
+                let event = events.recv().await?;
+                Some((Ok(event), events))
+            });
+            Ok(events.boxed())
+        }
+        .boxed()
+    }
+
+    fn watch_list(&self) -> WatchListSupport {
+        WatchListSupport::Unsupported
+    }
+
+    fn resource(&self) -> &str {
+        "pods"
+    }
+}
