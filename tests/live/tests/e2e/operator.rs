@@ -1,4 +1,6 @@
 //! The example operator as several processes: leaders that are killed or stopped, and a restarted server.
+//!
+//! Each process is the service account of `deploy.yaml` and has its roles, no others.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,9 +8,10 @@ use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use informer_live::Cluster;
+use informer_live::{Cluster, ServiceAccount};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::ServiceAccount as Account;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
@@ -19,6 +22,10 @@ use tokio::process::{Child, Command};
 use crate::support::{BOUND, eventually, options};
 
 const CRD: &str = include_str!("../../../../informers/examples/operator/crds/websites.yaml");
+const DEPLOY: &str = include_str!("../../../../informers/examples/operator/deploy.yaml");
+
+/// The namespace and the service account in `deploy.yaml`.
+const OPERATOR: &str = "website-operator";
 
 /// The program, beside the folder of this one. `cargo test --test e2e` does not build examples.
 fn program() -> PathBuf {
@@ -83,12 +90,14 @@ impl Setup {
             cluster,
         };
         found(async || setup.create_website().await.map_err(|error| error.to_string())).await;
-        let kubeconfig = setup.cluster.kubeconfig().unwrap();
+        setup.deploy().await;
+        let kubeconfig = setup.kubeconfig().await;
         let start = |name: &&str| {
             let log = setup.cluster.folder().join(format!("operator-{name}.log"));
             let process = Command::new(&program)
                 .env("KUBECONFIG", &kubeconfig)
                 .env("POD_NAME", name)
+                .env("POD_NAMESPACE", OPERATOR)
                 .env("SHORT_LEASE", "yes")
                 .env_remove("RUST_LOG")
                 .stdin(Stdio::null())
@@ -104,6 +113,43 @@ impl Setup {
         };
         let replicas = replicas.iter().map(start).collect();
         Self { replicas, ..setup }
+    }
+
+    /// Creates everything in `deploy.yaml` except the Deployment, whose pods are the processes of this test.
+    async fn deploy(&self) {
+        let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(DEPLOY).unwrap();
+        for object in objects {
+            let types = object.types.clone().unwrap();
+            if types.kind == "Deployment" {
+                continue;
+            }
+            let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types).unwrap());
+            let client = self.cluster.client();
+            let api: Api<DynamicObject> = match object.namespace() {
+                Some(namespace) => Api::namespaced_with(client, &namespace, &resource),
+                None => Api::all_with(client, &resource),
+            };
+            api.create(&PostParams::default(), &object).await.unwrap();
+        }
+    }
+
+    /// Writes a kubeconfig with a token of the operator's service account.
+    async fn kubeconfig(&self) -> PathBuf {
+        let accounts: Api<Account> = Api::namespaced(self.cluster.client(), OPERATOR);
+        let account = ServiceAccount {
+            namespace: OPERATOR.to_owned(),
+            name: OPERATOR.to_owned(),
+            uid: accounts.get(OPERATOR).await.unwrap().uid().unwrap(),
+        };
+        let token = self
+            .cluster
+            .service_account_token(&account, Duration::from_secs(3_600));
+        let admin = std::fs::read_to_string(self.cluster.kubeconfig().unwrap()).unwrap();
+        let mut config: serde_json::Value = serde_json::from_str(&admin).unwrap();
+        config["users"][0]["user"] = json!({ "token": token });
+        let path = self.cluster.folder().join("operator.kubeconfig");
+        std::fs::write(&path, config.to_string()).unwrap();
+        path
     }
 
     fn websites(&self) -> Api<DynamicObject> {
@@ -153,11 +199,8 @@ impl Setup {
     }
 
     async fn holder(&self) -> Result<String, String> {
-        let leases: Api<Lease> = Api::namespaced(self.cluster.client(), "default");
-        let lease = leases
-            .get("website-operator")
-            .await
-            .map_err(|error| error.to_string())?;
+        let leases: Api<Lease> = Api::namespaced(self.cluster.client(), OPERATOR);
+        let lease = leases.get(OPERATOR).await.map_err(|error| error.to_string())?;
         let holder = json!(lease)["spec"]["holderIdentity"].as_str().map(str::to_owned);
         holder
             .filter(|holder| !holder.is_empty())
