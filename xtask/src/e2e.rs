@@ -1,6 +1,7 @@
 //! `cargo xtask e2e`: runs the tests of `tests/live` against a real kube-apiserver, with and without watch
 //! lists.
 
+use std::process::Command;
 use std::time::Instant;
 
 use crate::apiserver::{self, Servers};
@@ -15,6 +16,9 @@ const SEEDS: &str = "INFORMER_LIVE_SEEDS";
 
 /// How many tests run at a time. They share one server, and each waits for it most of the time.
 const TESTS_AT_A_TIME: &str = "4";
+
+/// The modules whose tests build a program with client-go.
+const NEED_GO: [&str; 2] = ["differential::", "shared_lease::"];
 
 /// Whether the tests ran.
 pub(crate) enum Outcome {
@@ -63,14 +67,26 @@ pub(crate) fn run(arguments: &[&str]) -> Result<Outcome> {
         println!("e2e: skipped: no server to test against (see above for what to install)");
         return Ok(Outcome::Skipped);
     }
+    let skipped = skipped();
     for pairing in &choice.pairings {
         if servers == Servers::WithoutWatchLists && *pairing == "on" {
             println!("e2e: skipped with watch lists on: the etcd is too old for them (see above)");
             continue;
         }
-        test(pairing, &choice)?;
+        test(pairing, &choice, &skipped)?;
     }
     Ok(Outcome::Ran)
+}
+
+/// The arguments that leave out the tests that need Go, where there is none.
+fn skipped() -> Vec<&'static str> {
+    if process::works(Command::new("go").arg("version")) {
+        return Vec::new();
+    }
+    for module in NEED_GO {
+        println!("e2e: skipped: {module}, because Go is not installed (https://go.dev/dl)");
+    }
+    NEED_GO.iter().flat_map(|module| ["--skip", module]).collect()
 }
 
 fn choice<'a>(mut arguments: &[&'a str]) -> Result<Choice<'a>> {
@@ -119,7 +135,7 @@ fn choice<'a>(mut arguments: &[&'a str]) -> Result<Choice<'a>> {
     })
 }
 
-fn test(pairing: &str, choice: &Choice<'_>) -> Result<()> {
+fn test(pairing: &str, choice: &Choice<'_>, skipped: &[&str]) -> Result<()> {
     println!("e2e: with the server's watch lists {pairing}");
     let start = Instant::now();
     let mut command = cargo();
@@ -127,6 +143,7 @@ fn test(pairing: &str, choice: &Choice<'_>) -> Result<()> {
         .args(TESTS)
         .args(choice.programs)
         .args(["--", "--test-threads", TESTS_AT_A_TIME])
+        .args(skipped)
         .args(&choice.arguments)
         .env(WATCH_LIST, pairing);
     if let Some(seeds) = choice.seeds {

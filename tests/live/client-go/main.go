@@ -2,11 +2,14 @@
 // differential test: a JSON line for each event, and, whenever a line comes in, a JSON line for each object in the store and one that
 // ends them. It ends with its input.
 //
+// With -identity it campaigns for a lease instead; see campaign.go.
+//
 // Whether the initial state is streamed or listed is client-go's own feature gate, KUBE_FEATURE_WatchListClient.
 package main
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -87,14 +90,26 @@ func fail(err error) {
 func main() {
 	url := flag.String("url", "", "where the server is")
 	namespace := flag.String("namespace", "", "the namespace to watch")
+	identity := flag.String("identity", "", "campaign for the lease under this name, and run no informer")
 	flag.Parse()
 
 	config := &rest.Config{Host: *url, BearerToken: os.Getenv("TOKEN"), QPS: -1}
 	// The fault proxy can tell an event twice only where it can tell events apart.
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
+	if authority := os.Getenv("CA_DATA"); authority != "" {
+		data, err := base64.StdEncoding.DecodeString(authority)
+		if err != nil {
+			fail(err)
+		}
+		config.CAData = data
+	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		fail(err)
+	}
+	if *identity != "" {
+		campaign(client, *namespace, *identity)
+		return
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(*namespace))
 	informer := factory.Core().V1().ConfigMaps().Informer()

@@ -16,17 +16,24 @@ use crate::support::{BOUND, Room, eventually, shared};
 use crate::wire::Wire;
 
 /// A process that campaigns; see `src/candidate.rs`.
-struct Candidate {
-    process: Child,
+pub(crate) struct Candidate {
+    pub(crate) process: Child,
     events: Arc<Mutex<Vec<(u64, String)>>>,
 }
 
 impl Candidate {
-    fn start(kubeconfig: &std::path::Path, room: &Room, identity: &str) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_informer-live"))
+    pub(crate) fn start(kubeconfig: &std::path::Path, room: &Room, identity: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_informer-live"));
+        command
             .arg("campaign")
             .arg(kubeconfig)
-            .args([&room.name, identity])
+            .args([&room.name, identity]);
+        Self::spawn(command)
+    }
+
+    /// Starts a program that prints the events of a candidate.
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -42,19 +49,19 @@ impl Candidate {
         Self { process, events }
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.process);
         kill_process(pid, signal).unwrap();
     }
 
     /// The number of acts as the leader.
-    fn acts(&self) -> usize {
+    pub(crate) fn acts(&self) -> usize {
         let events = self.events.lock().unwrap();
         events.iter().filter(|(_, event)| event == "acts").count()
     }
 
     /// The first and the last act.
-    fn term(&self) -> (u64, u64) {
+    pub(crate) fn term(&self) -> (u64, u64) {
         let events = self.events.lock().unwrap();
         let mut acts = events
             .iter()
@@ -64,12 +71,12 @@ impl Candidate {
         (first, acts.next_back().unwrap_or(first))
     }
 
-    fn last_event(&self) -> String {
+    pub(crate) fn last_event(&self) -> String {
         let events = self.events.lock().unwrap();
         events.last().map(|(_, event)| event.clone()).unwrap_or_default()
     }
 
-    async fn ends(&mut self) {
+    pub(crate) async fn ends(&mut self) {
         eventually(async || match self.process.try_wait().unwrap() {
             Some(_) => Ok(()),
             None => Err("the process runs".to_owned()),

@@ -33,6 +33,8 @@ mod restore;
 mod rights;
 /// The selection of objects: by labels, fields and namespace.
 mod selection;
+/// One lease for our candidates and those of client-go.
+mod shared_lease;
 /// Random writes and random faults, from seeds.
 mod storms;
 /// What the tests share.
