@@ -86,11 +86,16 @@ where
     #[cfg(not(feature = "rustls-tls"))]
     let _ = protocols;
     #[cfg(feature = "rustls-tls")]
-    let http2 = tls::pool(&connector, &config, protocols)?;
+    let http2 = tls::http2(&connector, &config, protocols)?;
     #[cfg(feature = "rustls-tls")]
     let connector = config.rustls_https_connector_with_connector(connector)?;
-    let client = hyper_util::client::legacy::Builder::new(TokioExecutor::new())
-        .build::<_, Body>(with_timeouts(connector, &config));
+    let mut http1 = hyper_util::client::legacy::Builder::new(TokioExecutor::new());
+    #[cfg(feature = "rustls-tls")]
+    if http2.is_some() {
+        // Few requests use HTTP/1.1 then. One idle connection is enough for the pages of a list.
+        http1.pool_max_idle_per_host(1);
+    }
+    let client = http1.build::<_, Body>(with_timeouts(connector, &config));
     let transport = Transport {
         host: host(&config.cluster_url).into(),
         http1: Box::new(move |request| client.request(request).boxed()),

@@ -26,6 +26,8 @@ pub(super) const STREAMS: usize = 64;
 /// How many unread bytes one connection holds at most. So large that responses that nobody reads (a queue is
 /// full, a handler is slow) cannot use up the window of the others.
 pub(super) const CONNECTION_WINDOW: u32 = STREAM_WINDOW * STREAMS as u32;
+/// The largest head of a response.
+const HEADER_BYTES: u32 = 64 * 1024;
 /// How long a connection may be silent before it is tested by a ping.
 pub(super) const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// How long the response to a ping may take; then the connection is closed.
@@ -72,6 +74,7 @@ impl Connection {
             .initial_max_send_streams(UNKNOWN)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_header_list_size(HEADER_BYTES)
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PING_TIMEOUT)
             .keep_alive_while_idle(true)

@@ -126,6 +126,26 @@ async fn a_request_for_another_protocol_uses_http1() {
     assert_eq!(server.seen.http1_requests.load(Relaxed), 1);
 }
 
+fn list() -> http::Request<Body> {
+    // As this library and kube mark a list.
+    let request = http::Request::get("/flood").extension("list");
+    request.body(Body::empty()).unwrap()
+}
+
+/// Large lists are faster by HTTP/1.1; many at once would need as many connections.
+#[tokio::test]
+async fn a_few_lists_at_a_time_use_http1() {
+    let server = Server::start(Speaks::Http2(100)).await;
+    let client = from_config(server.config()).unwrap();
+    let lists = join_all((0..20).map(|_| client.send(list()))).await;
+    assert!(lists.iter().all(Result::is_ok));
+    assert_eq!(connections(&server), (1, transport::LISTS));
+    // A list counts until its body is dropped.
+    drop(lists);
+    let _one = client.send(list()).await.unwrap();
+    assert_eq!(connections(&server), (1, transport::LISTS + 1));
+}
+
 /// A queue that is full makes its reflector stop reading; that must not stop the others.
 #[tokio::test]
 async fn responses_that_nobody_reads_do_not_stop_the_others() {
@@ -206,9 +226,12 @@ async fn a_failed_connection_is_named_by_host_and_protocol() {
     ] {
         let mut config = kube::Config::new(url.parse().unwrap());
         config.accept_invalid_certs = true;
-        let error = super::tests::list(config).await.err().expect("it fails");
-        assert!(error.is_connection_refused(), "{error}");
-        let text = error.to_string();
+        let client = from_config(config).unwrap();
+        let answer = client
+            .send(http::Request::get("/").body(Body::empty()).unwrap())
+            .await;
+        let text = crate::source::describe_request(&answer.expect_err("nothing listens"));
+        assert!(text.starts_with("cannot connect to the server: "), "{text}");
         assert!(text.contains(expected) && text.contains("refused"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
     }

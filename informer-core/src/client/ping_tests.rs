@@ -77,7 +77,8 @@ async fn a_connection_that_forwards_nothing_is_noticed_by_a_ping() {
     stop.send_replace(true);
     let began = Instant::now();
     for body in [&mut one, &mut two] {
-        let end = body.frame().await.expect("it does not end in order");
+        let end = tokio::time::timeout(Duration::from_secs(600), body.frame()).await;
+        let end = end.expect("it is noticed").expect("it does not end in order");
         assert!(end.is_err(), "{end:?}");
     }
     let waited = began.elapsed();

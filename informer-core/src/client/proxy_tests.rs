@@ -208,7 +208,11 @@ mod with_http2 {
     use crate::client::tls_server::{Server, Speaks, tls};
 
     async fn check(server: &Server, config: kube::Config) {
-        drop(list(config).await.unwrap());
+        let client = crate::client::from_config(config).unwrap();
+        let request = http::Request::get("/version")
+            .body(kube::client::Body::empty())
+            .unwrap();
+        client.send(request).await.unwrap();
         assert_eq!(server.seen.http2_requests.load(Ordering::Relaxed), 1);
         assert_eq!(server.seen.http1_connections.load(Ordering::Relaxed), 0);
     }

@@ -9,6 +9,7 @@ use futures::StreamExt as _;
 use h2::Reason;
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
 use super::*;
@@ -33,9 +34,9 @@ enum When {
     AfterBytes(&'static str),
 }
 
-/// Starts a server that resets streams. Returns its configuration, and the number of requests it has received.
+/// Starts a server that resets streams, and never ends a response of HTTP/1.1. Returns its configuration, and the number of requests it has received.
 async fn serve(when: When, reason: Reason) -> (kube::Config, Arc<AtomicUsize>) {
-    let (certificate, acceptor) = tls_server::tls(&[b"h2"]);
+    let (certificate, acceptor) = tls_server::tls(&[b"h2", b"http/1.1"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let requests = Arc::new(AtomicUsize::new(0));
@@ -44,7 +45,12 @@ async fn serve(when: When, reason: Reason) -> (kube::Config, Arc<AtomicUsize>) {
         while let Ok((socket, _)) = listener.accept().await {
             let (acceptor, counted) = (acceptor.clone(), Arc::clone(&counted));
             tokio::spawn(async move {
-                let socket = acceptor.accept(socket).await.unwrap();
+                let mut socket = acceptor.accept(socket).await.unwrap();
+                if socket.get_ref().1.alpn_protocol() != Some(b"h2") {
+                    let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+                    socket.write_all(head).await.unwrap();
+                    return std::future::pending().await;
+                }
                 let mut connection = h2::server::handshake(socket).await.unwrap();
                 while let Some(Ok((_, mut respond))) = connection.accept().await {
                     let number = counted.fetch_add(1, Ordering::Relaxed);
@@ -155,13 +161,19 @@ async fn a_reset_never_makes_half_a_list_a_whole_one() {
     let half = r#"{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}}"#;
     for reason in [Reason::NO_ERROR, Reason::CANCEL, Reason::INTERNAL_ERROR] {
         let (config, _) = serve(When::AfterBytes(half), reason).await;
-        let request = ListRequest {
+        let request = || ListRequest {
             from: ListFrom::MostRecent,
             limit: None,
             continue_token: None,
             answer_within: None,
         };
-        let stream = source(config).list(request).await.unwrap();
+        let source = source(config);
+        // Those that use HTTP/1.1.
+        let mut others = Vec::new();
+        for _ in 0..transport::LISTS {
+            others.push(source.list(request()).await.unwrap());
+        }
+        let stream = source.list(request()).await.unwrap();
         let events: Vec<_> = stream.collect().await;
         assert!(matches!(events.last(), Some(Err(_))), "{reason:?}: {events:?}");
     }

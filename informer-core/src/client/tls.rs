@@ -14,14 +14,15 @@ use tower::{BoxError, Service, ServiceExt as _};
 use super::Protocols;
 use super::connect::with_timeouts;
 use super::pool::{Opened, Pool};
+use super::transport::Http2;
 
 /// Returns the HTTP/2 connections for a configuration, if it allows them: without TLS, nothing tells whether
 /// the server speaks HTTP/2.
-pub(super) fn pool<C>(
+pub(super) fn http2<C>(
     connector: &C,
     config: &kube::Config,
     protocols: Protocols,
-) -> Result<Option<Pool>, kube::Error>
+) -> Result<Option<Http2>, kube::Error>
 where
     C: Service<Uri> + Clone + Send + Sync + 'static,
     C::Response: Connection + Read + Write + Send + Unpin + 'static,
@@ -43,7 +44,7 @@ where
     let connector = HttpsConnector::new(connector.clone(), tls, false, resolver);
     let connector = with_timeouts(connector, config);
     let url = config.cluster_url.clone();
-    Ok(Some(Pool::new(Box::new(move || {
+    Ok(Some(Http2::new(Pool::new(Box::new(move || {
         let socket = connector.clone().oneshot(url.clone());
         async move {
             let socket = socket.await?;
@@ -53,5 +54,5 @@ where
             })
         }
         .boxed()
-    }))))
+    })))))
 }

@@ -28,19 +28,43 @@ pub(super) struct Transport {
     pub(super) host: Arc<str>,
     pub(super) http1: Http1,
     #[cfg(feature = "rustls-tls")]
-    pub(super) http2: Option<super::pool::Pool>,
+    pub(super) http2: Option<Http2>,
+}
+
+/// What a client needs that uses both protocols.
+#[cfg(feature = "rustls-tls")]
+pub(super) struct Http2 {
+    pool: super::pool::Pool,
+    /// The lists that may use HTTP/1.1 at the same time.
+    lists: Arc<tokio::sync::Semaphore>,
+}
+
+/// How many lists use HTTP/1.1 at the same time; others use HTTP/2. A large list is faster over HTTP/1.1, and
+/// does not delay watches there; a hundred small ones would need a hundred connections.
+#[cfg(feature = "rustls-tls")]
+pub(super) const LISTS: usize = 4;
+
+#[cfg(feature = "rustls-tls")]
+impl Http2 {
+    pub(super) fn new(pool: super::pool::Pool) -> Self {
+        Self {
+            pool,
+            lists: Arc::new(tokio::sync::Semaphore::new(LISTS)),
+        }
+    }
 }
 
 impl Transport {
     #[cfg(not(feature = "rustls-tls"))]
     async fn send(&self, request: Request<Body>) -> Answer {
-        self.send_by_http1(request).await
+        self.send_by_http1(request, ()).await
     }
 
-    async fn send_by_http1(&self, request: Request<Body>) -> Answer {
+    /// Keeps a value until the body of the response has ended.
+    async fn send_by_http1<T: Send + Unpin + 'static>(&self, request: Request<Body>, kept: T) -> Answer {
         let peer = self.peer("HTTP/1.1");
         match (self.http1)(request).await {
-            Ok(response) => Ok(with_peer(peer, response, ())),
+            Ok(response) => Ok(with_peer(peer, response, kept)),
             Err(error) if error.is_connect() => Err(peer.error(Stage::Connect, error)),
             Err(error) => Err(peer.error(Stage::Exchange, error)),
         }
@@ -63,46 +87,51 @@ mod by_http2 {
     use http_body::Body as _;
 
     use super::super::http2::SendError;
+    use super::super::pool::{CONNECTIONS, Pool};
     use super::*;
 
-    /// How often a request is sent. It is sent again only if the server did not begin with it.
+    /// How often a request is sent if the server refuses it before it looks at it.
     const ATTEMPTS: usize = 3;
 
     impl Transport {
         pub(super) async fn send(&self, request: Request<Body>) -> Answer {
-            match &self.http2 {
-                Some(pool) if !needs_http1(&request) => self.send_by_http2(pool, request).await,
-                _ => self.send_by_http1(request).await,
+            let Some(http2) = &self.http2 else {
+                return self.send_by_http1(request, ()).await;
+            };
+            if needs_http1(&request) {
+                return self.send_by_http1(request, ()).await;
             }
+            if is_list(&request)
+                && let Ok(permit) = Arc::clone(&http2.lists).try_acquire_owned()
+            {
+                return self.send_by_http1(request, permit).await;
+            }
+            self.send_by_http2(&http2.pool, request).await
         }
 
-        async fn send_by_http2(&self, pool: &super::super::pool::Pool, mut request: Request<Body>) -> Answer {
+        async fn send_by_http2(&self, pool: &Pool, mut request: Request<Body>) -> Answer {
             let peer = self.peer("HTTP/2");
-            let mut failure = None;
-            for _ in 0..ATTEMPTS {
+            let mut refusals = 0;
+            // Every connection may have been closed in the meantime, and a new one may be closed at once.
+            for _ in 0..CONNECTIONS + ATTEMPTS {
                 let stream = pool.stream().await;
                 let stream = stream.map_err(|error| peer.error(Stage::Connect, error))?;
                 let Some(stream) = stream else {
-                    return self.send_by_http1(request).await;
+                    return self.send_by_http1(request, ()).await;
                 };
                 let copy = copy(&request);
                 match (stream.send(request).await, copy) {
                     (Ok((response, slot)), _) => return Ok(with_peer(peer, response, slot)),
                     (Err(SendError::Unsent(unsent)), _) => request = *unsent,
-                    (Err(SendError::Refused(error)), Some(copy)) => {
+                    (Err(SendError::Refused(_)), Some(copy)) if refusals + 1 < ATTEMPTS => {
+                        refusals += 1;
                         request = copy;
-                        failure = Some(error);
                     }
-                    (Err(SendError::Refused(error)), None) => {
-                        return Err(peer.error(Stage::Connect, error));
-                    }
+                    (Err(SendError::Refused(error)), _) => return Err(peer.error(Stage::Connect, error)),
                     (Err(SendError::Failed(error)), _) => return Err(peer.error(Stage::Exchange, error)),
                 }
             }
-            match failure {
-                Some(error) => Err(peer.error(Stage::Connect, error)),
-                None => Err(peer.error(Stage::Connect, "the server closes every connection")),
-            }
+            Err(peer.error(Stage::Connect, "the server closed every connection"))
         }
     }
 
@@ -110,6 +139,11 @@ mod by_http2 {
     /// `port-forward`).
     fn needs_http1(request: &Request<Body>) -> bool {
         request.headers().contains_key(UPGRADE)
+    }
+
+    /// Whether a request is a list. This library and kube name the verb of a request in this way.
+    fn is_list(request: &Request<Body>) -> bool {
+        request.extensions().get::<&'static str>() == Some(&"list")
     }
 
     /// Copies a request that can be sent again: one without a body that changes nothing.

@@ -135,8 +135,8 @@ impl SourceError {
         self.is_code_or_reason(429, &["TooManyRequests"])
     }
 
-    /// Whether no connection could be established: the port is closed, the name does not resolve, or the
-    /// handshake failed. Wait and retry.
+    /// Whether no connection could be established: the port is closed, the name does not resolve, the
+    /// handshake failed, or the server refused the request's HTTP/2 stream. Wait and retry.
     pub fn is_connection_refused(&self) -> bool {
         matches!(self, Self::Connect(_))
     }

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use informer_core::client::{ClientOptions, Protocols, from_config_with};
 use informer_core::{SharedInformer, State};
 use informer_live::{ADMIN, Cluster};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
 
 use crate::support::{Room, cached, eventually, options, shared, short_waits, until};
 use crate::wire::Wire;
@@ -91,6 +93,36 @@ async fn a_stopped_server_is_noticed_by_pings_within_a_minute() {
         cached(informer, &room.items()).await;
         let lists = informer.status().scopes[0].counts.lists;
         assert_eq!(lists, 1, "a watch that broke is resumed without a list");
+        informer.shutdown().await;
+    }
+    cluster.stop();
+}
+
+/// `--goaway-chance` closes connections at random, to spread clients over the servers behind a load balancer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_sends_goaway_at_random_fails_no_request() {
+    let mut options = options();
+    options.flags = vec!["--goaway-chance=0.02".to_owned()];
+    let cluster = Cluster::start(options).await.unwrap();
+    let room = Room::new(&cluster, "goaway").await;
+    room.create("a", "1").await;
+    let wire = Wire::to(&cluster).await;
+    let client = wire.client_as(&cluster, ADMIN);
+    let informers = synced(&client, &room, 10).await;
+    let items: Api<ConfigMap> = Api::namespaced(client, &room.name);
+    for _ in 0..50 {
+        // At once, so that a GOAWAY meets other requests on its connection.
+        for answer in join_all((0..20).map(|_| items.get("a"))).await {
+            answer.expect("a GOAWAY fails no request");
+        }
+    }
+    // A thousand requests: about twenty connections were given up.
+    assert!(wire.accepted() >= 5, "{} connections", wire.accepted());
+    room.update("a", "2").await;
+    for informer in &informers {
+        cached(informer, &room.items()).await;
+        let counts = informer.status().scopes[0].counts;
+        assert_eq!((counts.lists, counts.errors), (1, 0));
         informer.shutdown().await;
     }
     cluster.stop();

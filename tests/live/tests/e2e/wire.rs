@@ -1,5 +1,6 @@
 //! A line to the server that can be cut, or whose far end can vanish. Bytes go through unchanged until then.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use informer_live::Cluster;
@@ -13,6 +14,7 @@ use tokio::task::JoinSet;
 pub(crate) struct Wire {
     url: http::Uri,
     state: Arc<Mutex<State>>,
+    accepted: Arc<AtomicUsize>,
     /// Sent to every connection that is open.
     vanished: watch::Sender<()>,
     /// Aborted when dropped.
@@ -31,12 +33,15 @@ impl Wire {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let url = format!("https://{}/", listener.local_addr().unwrap());
         let state = Arc::new(Mutex::new(State::Open(JoinSet::new())));
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let counted = accepted.clone();
         let (shared, port) = (state.clone(), cluster.url().port_u16().unwrap());
         let vanished = watch::Sender::new(());
         let open = vanished.clone();
         let mut relay = JoinSet::new();
         relay.spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::Relaxed);
                 if let State::Open(connections) = &mut *shared.lock().unwrap() {
                     connections.spawn(join(near, port, open.subscribe()));
                 }
@@ -45,6 +50,7 @@ impl Wire {
         Self {
             url: url.parse().unwrap(),
             state,
+            accepted,
             vanished,
             _relay: relay,
         }
@@ -59,6 +65,11 @@ impl Wire {
         let mut config = cluster.config_as(user).unwrap();
         config.cluster_url = self.url.clone();
         config
+    }
+
+    /// The number of connections so far.
+    pub(crate) fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
     }
 
     /// The number of open connections.
