@@ -55,18 +55,20 @@ pub struct ClientOptions {
 /// The versions of HTTP that a client may use.
 ///
 /// # HTTP/2
-/// A connection carries at most 64 requests, and at most nine tenths of the server's limit; a watch counts until
-/// it ends. Above that, another connection is opened: at most 16, and requests above what these carry use
-/// HTTP/1.1. So do at most four lists at a time, since large ones are faster this way and do not delay watches;
-/// requests that turn a connection into another protocol (`exec`, `port-forward`); all requests without TLS; and
-/// for five minutes those to a server that has chosen HTTP/1.1.
+/// A connection carries at most 64 requests, and at most nine tenths of the server's limit; a watch counts
+/// until it ends. Above that, another connection is opened: at most 16. These use HTTP/1.1:
 ///
-/// A connection that is silent for 30 s is tested by a ping, and closed if no response arrives within 15 s. It
-/// holds at most 1 MiB of unread bytes for each response, and 64 MiB in total. A server that sends no settings
-/// within 15 s, or a response with more than 64 KiB of headers, is an error.
+/// - requests above what 16 connections carry;
+/// - at most four lists at a time: large ones are faster this way, and do not delay watches;
+/// - requests that turn a connection into another protocol (`exec`, `port-forward`);
+/// - all requests without TLS, and for five minutes those to a server that has chosen HTTP/1.1.
 ///
-/// A request that the server refuses before it looks at it is sent again, at most twice, if it has no body and
-/// changes nothing.
+/// A connection that is silent for 30 s is tested by a ping, and closed if no response arrives within 15 s.
+/// It holds at most 1 MiB of unread bytes for each response, and 64 MiB in total. A server that sends no
+/// settings within 15 s, or a response with more than 64 KiB of headers, is an error.
+///
+/// A request that the server refuses before it looks at it is sent again, at most twice, if it has no body
+/// and changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocols {

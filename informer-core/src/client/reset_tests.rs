@@ -34,7 +34,8 @@ enum When {
     AfterBytes(&'static str),
 }
 
-/// Starts a server that resets streams, and never ends a response of HTTP/1.1. Returns its configuration, and the number of requests it has received.
+/// Starts a server that resets streams, and never ends a response of HTTP/1.1. Returns its configuration, and
+/// the number of requests it has received.
 async fn serve(when: When, reason: Reason) -> (kube::Config, Arc<AtomicUsize>) {
     let (certificate, acceptor) = tls_server::tls(&[b"h2", b"http/1.1"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

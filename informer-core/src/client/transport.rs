@@ -86,9 +86,9 @@ mod by_http2 {
     use http::header::UPGRADE;
     use http_body::Body as _;
 
-    use super::super::http2::SendError;
-    use super::super::pool::{CONNECTIONS, Pool};
     use super::*;
+    use crate::client::http2::SendError;
+    use crate::client::pool::{CONNECTIONS, Pool};
 
     /// How often a request is sent if the server refuses it before it looks at it.
     const ATTEMPTS: usize = 3;

@@ -70,8 +70,8 @@ async fn without_http2_every_watch_has_a_connection() {
     }
 }
 
-/// The kernel of a stopped process acknowledges every packet, so that TCP notices nothing. Without pings, missing
-/// bookmarks show it after about three minutes.
+/// The kernel of a stopped process acknowledges every packet, so that TCP notices nothing. Without pings,
+/// missing bookmarks show it after about three minutes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_server_is_noticed_by_pings_within_a_minute() {
     let cluster = Cluster::start(options()).await.unwrap();
