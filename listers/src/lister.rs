@@ -104,10 +104,8 @@ impl<K: Object> Lister<K> {
 
     /// Calls `visit` for every selected object, ordered by namespace, then name, without collecting them. All
     /// objects are from one state of the cache.
-    pub fn for_each(&self, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
-        for (_, object) in self.indexer.snapshot().select(selector) {
-            visit(&object);
-        }
+    pub fn for_each(&self, selector: &Selector, visit: impl FnMut(&Arc<K>)) {
+        self.indexer.for_each(selector, visit);
     }
 
     /// Returns the objects whose controller owner is `owner`, ordered by namespace, then name: those with an

@@ -58,7 +58,7 @@ impl<K: Object> NamespaceLister<K> {
             .ok_or_else(|| NotFound::of(&self.indexer, self.key(name)))
     }
 
-    /// Returns the number of objects in the namespace. It iterates over them.
+    /// Returns the number of objects in the namespace.
     pub fn len(&self) -> usize {
         self.indexer.len_namespace(&self.namespace)
     }

@@ -126,10 +126,10 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         objects
     }
 
-    /// The number of objects in one namespace. Iterates over them.
+    /// The number of objects in one namespace. Costs much less than visiting them.
     pub fn len_namespace(&self, namespace: &str) -> usize {
         let snapshot = self.snapshot();
-        let len = snapshot.namespace(namespace).count();
+        let len = snapshot.len_namespace(namespace);
         if len == 0 {
             self.note_miss(&snapshot, Some(namespace));
         }

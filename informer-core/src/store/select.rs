@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::index::IndexData;
 use super::indexer::Indexer;
 use super::key_ref::KeyRef;
-use super::snapshot::{Entries, Snapshot};
+use super::snapshot::{Entries, Snapshot, slices};
 use super::state::{Objects, StoreState};
 use super::stored_object::ObjectRef;
 use crate::object::Object;
@@ -84,12 +84,35 @@ impl<K: Object> Indexer<K> {
     ) {
         let snapshot = self.snapshot();
         let mut is_empty = true;
-        for (_, object) in snapshot.select_namespace(namespace, selector) {
+        snapshot.0.visit(Some(namespace), selector, |object| {
             is_empty = false;
-            visit(&object);
-        }
+            visit(object);
+        });
         if is_empty {
             self.note_miss(&snapshot, Some(namespace));
+        }
+    }
+
+    /// Calls `visit` for the selected objects, ordered by namespace, then name, without collecting them.
+    /// They are of one snapshot: concurrent changes are not seen.
+    pub fn for_each(&self, selector: &Selector, visit: impl FnMut(&Arc<K>)) {
+        self.snapshot().0.visit(None, selector, visit);
+    }
+}
+
+impl<K: Object> StoreState<K> {
+    /// Calls `visit` for the selected objects. Does not read keys unless it uses an index, so it is several
+    /// times faster than an iterator.
+    fn visit(&self, within: Option<&str>, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
+        if selector.is_nothing() || smallest(self, selector).is_some() {
+            Selected::new(self, within, selector).for_each(|(_, object)| visit(&object));
+            return;
+        }
+        for stored in slices(&self.objects, within).flatten() {
+            let object = stored.peek();
+            if selector.is_everything() || selector.matches_object(&**object) {
+                visit(&object);
+            }
         }
     }
 }

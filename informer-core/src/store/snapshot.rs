@@ -54,13 +54,17 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
 
     /// All objects, ordered by namespace, then name.
     pub fn list(&self) -> Vec<Arc<K>> {
-        objects(self.0.objects.iter(), &self.0.objects.iter_end())
+        objects(&self.0.objects, None)
     }
 
     /// The objects of one namespace, ordered by name.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
-        let (start, end) = (KeyRef::start_of(namespace), KeyRef::end_of(namespace.as_bytes()));
-        objects(self.0.objects.iter_from(start), &self.0.objects.iter_from(end))
+        objects(&self.0.objects, Some(namespace))
+    }
+
+    /// The number of objects of one namespace. Counts leaf by leaf.
+    pub(super) fn len_namespace(&self, namespace: &str) -> usize {
+        slices(&self.0.objects, Some(namespace)).map(<[_]>::len).sum()
     }
 
     /// All keys in order. Keys of one namespace share its string.
@@ -140,10 +144,25 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
     }
 }
 
-/// The objects from one position of a tree up to another. Collects the slices first and then the objects,
-/// so that the list is allocated once and reference counts are incremented in one tight loop.
-pub(super) fn objects<'a, K>(mut from: Walk<'a, K>, end: &Walk<'a, K>) -> Vec<Arc<K>> {
-    let slices: Vec<&[StoredObject<K>]> = std::iter::from_fn(|| from.next_slice(end)).collect();
+/// The objects of a tree, or of one namespace in it, leaf by leaf. Does not read keys.
+pub(super) fn slices<'a, K>(
+    objects: &'a Objects<K>,
+    within: Option<&str>,
+) -> impl Iterator<Item = &'a [StoredObject<K>]> {
+    let (mut from, end) = match within {
+        Some(namespace) => (
+            objects.iter_from(KeyRef::start_of(namespace)),
+            objects.iter_from(KeyRef::end_of(namespace.as_bytes())),
+        ),
+        None => (objects.iter(), objects.iter_end()),
+    };
+    std::iter::from_fn(move || from.next_slice(&end))
+}
+
+/// The objects of a tree, or of one namespace in it. Collects the slices first and then the objects, so that
+/// the list is allocated once and reference counts are incremented in one tight loop.
+pub(super) fn objects<K>(objects: &Objects<K>, within: Option<&str>) -> Vec<Arc<K>> {
+    let slices: Vec<_> = slices(objects, within).collect();
     let mut objects = Vec::with_capacity(slices.iter().map(|slice| slice.len()).sum());
     for slice in slices {
         objects.extend(slice.iter().map(StoredObject::get));

@@ -158,9 +158,7 @@ impl<K, V: IndexValue> IndexData<K, V> {
     where
         V: Borrow<Q>,
     {
-        self.set(value)
-            .map(|set| objects(set.iter(), &set.iter_end()))
-            .unwrap_or_default()
+        self.set(value).map(|set| objects(set, None)).unwrap_or_default()
     }
 
     pub(super) fn keys<Q: Ord + ?Sized>(&self, value: &Q) -> Vec<ObjectKey>
