@@ -89,13 +89,14 @@ where
     let http2 = tls::http2(&connector, &config, protocols)?;
     #[cfg(feature = "rustls-tls")]
     let connector = config.rustls_https_connector_with_connector(connector)?;
-    let mut http1 = hyper_util::client::legacy::Builder::new(TokioExecutor::new());
+    // With HTTP/2, few requests use HTTP/1.1, and one idle connection is enough for the pages of a list.
     #[cfg(feature = "rustls-tls")]
-    if http2.is_some() {
-        // Few requests use HTTP/1.1 then. One idle connection is enough for the pages of a list.
-        http1.pool_max_idle_per_host(1);
-    }
-    let client = http1.build::<_, Body>(with_timeouts(connector, &config));
+    let max_idle = if http2.is_some() { 1 } else { usize::MAX };
+    #[cfg(not(feature = "rustls-tls"))]
+    let max_idle = usize::MAX;
+    let client = hyper_util::client::legacy::Builder::new(TokioExecutor::new())
+        .pool_max_idle_per_host(max_idle)
+        .build::<_, Body>(with_timeouts(connector, &config));
     let transport = Transport {
         host: host(&config.cluster_url).into(),
         http1: Box::new(move |request| client.request(request).boxed()),
