@@ -17,9 +17,11 @@ use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
 mod json;
+mod protobuf;
 mod seeded;
 
 pub use json::{frames, list_splitter};
+pub use protobuf::protobuf;
 
 /// The number of bytes at the beginning of an input that are its plan.
 pub const PLAN: usize = 8;
@@ -28,11 +30,12 @@ pub const PLAN: usize = 8;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     ("frames", frames),
     ("gzip", gzip),
     ("list_splitter", list_splitter),
     ("key_parser", key_parser),
+    ("protobuf", protobuf),
 ];
 
 /// Runs every target on every file of its corpus and on `iterations` mutations of them. The same seed

@@ -37,6 +37,18 @@ pub use error::{Fault, ProtobufError};
 pub use fields::Tag;
 pub use reader::{MAX_DEPTH, MEMORY_BASE, MEMORY_RATIO, Reader, read_object};
 
+#[cfg(any(test, feature = "__internals"))]
+pub(super) mod internals {
+    //! Parts that the fuzz targets call.
+    pub(in crate::source) use super::frames::FrameSplitter;
+    pub(in crate::source) use super::list::ListSplitter;
+    pub(in crate::source) use super::status::parse as parse_status;
+
+    pub(in crate::source) fn identify(object: &[u8]) -> crate::source::Identity {
+        super::Metadata::read(object).identity()
+    }
+}
+
 /// The protobuf format: watch frames have a length before them, list items are field 2 of the list.
 pub(super) struct Protobuf<K> {
     decoder: ProtobufDecoder<K>,

@@ -290,6 +290,9 @@ fn body(
         });
         arms.push(quote!(#cfg #literal => inline(#into, tag, reader, #function),));
     }
+    if arms.is_empty() {
+        return quote!(reader.skip(tag));
+    }
     quote!(match tag.number { #(#arms)* _ => reader.skip(tag) })
 }
 

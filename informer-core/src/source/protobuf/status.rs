@@ -12,7 +12,7 @@ use crate::source::ServerStatus;
 const CAUSES: usize = 16;
 
 /// Parses a `metav1.Status` in its envelope. Returns `None` if the bytes are something else.
-pub(super) fn parse(bytes: &[u8]) -> Option<ServerStatus> {
+pub(in crate::source) fn parse(bytes: &[u8]) -> Option<ServerStatus> {
     let envelope = Envelope::open(bytes)?.ok()?;
     match envelope.types.kind {
         "Status" => read(envelope.object).ok(),

@@ -128,11 +128,7 @@ pub(super) mod v1 {
     }
     impl Message for api::CustomResourceSubresourceStatus {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CustomResourceSubresources {
         fn empty() -> Self { Self::default() }

@@ -59,11 +59,7 @@ pub(super) mod v1alpha1 {
     }
     impl Message for api::StorageVersionSpec {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::StorageVersionStatus {
         fn empty() -> Self { Self::default() }

@@ -30,11 +30,7 @@ pub(super) mod v1alpha1 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::GangSchedulingPolicy {
         fn empty() -> Self { Self::default() }
@@ -107,11 +103,7 @@ pub(super) mod v1alpha2 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::GangSchedulingPolicy {
         fn empty() -> Self { Self::default() }
@@ -287,35 +279,19 @@ pub(super) mod v1alpha3 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::AllCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::AllDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeBasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeDisruptionMode {
         fn empty() -> Self { Self::default() }
@@ -523,19 +499,11 @@ pub(super) mod v1alpha3 {
     }
     impl Message for api::SingleCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::SingleDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::TopologyConstraint {
         fn empty() -> Self { Self::default() }
@@ -569,19 +537,11 @@ pub(super) mod v1alpha3 {
     }
     impl Message for api::WorkloadPodGroupAllDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::WorkloadPodGroupBasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::WorkloadPodGroupDisruptionMode {
         fn empty() -> Self { Self::default() }
@@ -634,11 +594,7 @@ pub(super) mod v1alpha3 {
     }
     impl Message for api::WorkloadPodGroupSingleDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::WorkloadReference {
         fn empty() -> Self { Self::default() }
@@ -672,35 +628,19 @@ pub(super) mod v1beta1 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::AllCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::AllDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeBasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeDisruptionMode {
         fn empty() -> Self { Self::default() }
@@ -872,19 +812,11 @@ pub(super) mod v1beta1 {
     }
     impl Message for api::SingleCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::SingleDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
-        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
-            match tag.number {
-                _ => reader.skip(tag),
-            }
-        }
+        fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::TopologyConstraint {
         fn empty() -> Self { Self::default() }

@@ -4,6 +4,8 @@
 //! `PROTOBUF_CORPUS` names a larger one: `cd informer-gen/protobuf-dump && go run . corpus 150 >
 //! corpus.txt`.
 
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
