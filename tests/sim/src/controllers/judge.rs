@@ -133,8 +133,8 @@ impl Court {
 }
 
 impl Process {
-    /// The server stored a lease of this process: the caches of its controller are in sync before it campaigns,
-    /// and no reconcile runs when it releases the lease.
+    /// The server stored a lease of this process: the caches of its controller are in sync before it
+    /// campaigns, and no reconcile runs when it releases the lease.
     pub(super) fn check_lease_write(&self, lease: LeaseWrite) {
         let Some(parts) = self.parts() else { return };
         let caches = &parts.caches;

@@ -158,7 +158,8 @@ impl Process {
 
     /// Whether it holds a lease that it trusts. A frozen process does nothing, whatever it would believe.
     ///
-    /// A manager does not show its leadership: its controllers run or stop, and nobody can have taken the lease.
+    /// A manager does not show its leadership: its controllers run or stop, and nobody can have taken the
+    /// lease.
     pub(super) fn leads(&self) -> bool {
         let leadership = self.state().leadership.clone();
         let trusts = match self.host {
