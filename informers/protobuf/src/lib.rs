@@ -22,6 +22,15 @@
 //! table of all fields; a kind with a field that has no rule would have no decoder. Each API group is a
 //! feature.
 
+#![cfg_attr(
+    not(feature = "full"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "which helpers are used depends on the groups"
+    )
+)]
+
 #[rustfmt::skip]
 mod generated;
 #[cfg(feature = "apiextensions")]
