@@ -82,7 +82,8 @@ func updates(ctx context.Context, o options) (figures, error) {
 		})
 	}
 	var gets []float64
-	if o.gets {
+	var lock sync.Mutex
+	for range o.getters {
 		readers.Go(func() {
 			for i := 0; ; i++ {
 				select {
@@ -93,7 +94,10 @@ func updates(ctx context.Context, o options) (figures, error) {
 				key := podNamespace + "/" + pods[i%len(pods)].Name
 				begin := time.Now()
 				_, exists, err := informer.GetIndexer().GetByKey(key)
-				gets = append(gets, microseconds(time.Since(begin)))
+				took := microseconds(time.Since(begin))
+				lock.Lock()
+				gets = append(gets, took)
+				lock.Unlock()
 				if err != nil || !exists {
 					fail(fmt.Errorf("%s is missing: %v", key, err))
 				}
@@ -124,7 +128,7 @@ func updates(ctx context.Context, o options) (figures, error) {
 		"cpu_per_write":     used * 1e6 / float64(writes),
 		"cpu_per_call":      used * 1e6 / float64(writes*o.handlers),
 	}
-	if o.gets {
+	if o.getters > 0 {
 		results["get_median"] = quantile(gets, 0.5)
 		results["get_p99"] = quantile(gets, 0.99)
 	}

@@ -18,8 +18,8 @@ type figures map[string]float64
 // options are those of all rows.
 type options struct {
 	additions, distinct, workers, keys, updates, after int
-	objects, readers, handlers, inFlight, milliseconds int
-	gets                                               bool
+	objects, readers, getters, handlers                int
+	inFlight, milliseconds                             int
 	namespace, format                                  string
 }
 
@@ -40,7 +40,7 @@ func main() {
 	flags.IntVar(&o.handlers, "handlers", 1, "how many handlers receive each event")
 	flags.IntVar(&o.inFlight, "in-flight", 0, "how many events may be on their way")
 	flags.IntVar(&o.milliseconds, "milliseconds", 0, "how long to measure")
-	flags.BoolVar(&o.gets, "gets", false, "whether single objects are read as well")
+	flags.IntVar(&o.getters, "getters", 0, "how many goroutines read single objects")
 	flags.StringVar(&o.format, "format", "protobuf", "the wire format")
 	flags.StringVar(&o.namespace, "namespace", "", "the namespace of the objects")
 	if err := flags.Parse(os.Args[3:]); err != nil {

@@ -25,11 +25,11 @@ use crate::{Figures, Result, process, quantile};
 const NAMESPACE: &str = "bench";
 
 /// Changes `--objects` Pods at random for `--milliseconds`, with `--in-flight` events on their way, through
-/// `--handlers` handlers. `--readers` threads walk the namespace meanwhile; with `--gets true`, another one
-/// reads single Pods.
+/// `--handlers` handlers. `--readers` threads walk the namespace meanwhile, `--getters` threads read
+/// single Pods.
 pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
     let objects: usize = options.get("objects")?;
-    let handlers: usize = options.get("handlers")?;
+    let handlers: usize = options.get("handlers").unwrap_or(1);
     let in_flight: usize = options.get("in-flight")?;
     let time = Duration::from_millis(options.get("milliseconds")?);
     let pods: Arc<[Pod]> = (0..objects).map(pod).collect();
@@ -61,10 +61,12 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
             std::thread::spawn(move || walk(&lister, objects, &is_over, &reads))
         })
         .collect();
-    let gets = options.get::<bool>("gets").unwrap_or(false).then(|| {
-        let (lister, is_over) = (lister.clone(), is_over.clone());
-        std::thread::spawn(move || get(&lister, objects, &is_over))
-    });
+    let getters: Vec<_> = (0..options.get("getters").unwrap_or(0))
+        .map(|_| {
+            let (lister, is_over) = (lister.clone(), is_over.clone());
+            std::thread::spawn(move || get(&lister, objects, &is_over))
+        })
+        .collect();
     let (start, cpu_before) = (Instant::now(), process::cpu()?);
     let writes =
         tokio::task::spawn_blocking(move || write(&pods, &events, &begun, in_flight, time)).await??;
@@ -80,8 +82,11 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
         ("cpu_per_write", cpu * 1e6 / writes as f64),
         ("cpu_per_call", cpu * 1e6 / (writes * handlers) as f64),
     ];
-    if let Some(gets) = gets {
-        let mut gets = gets.join().map_err(|_| "a reader panicked")?;
+    let mut gets = Vec::new();
+    for getter in getters {
+        gets.extend(getter.join().map_err(|_| "a reader panicked")?);
+    }
+    if !gets.is_empty() {
         figures.push(("get_median", quantile(&mut gets, 0.5)));
         figures.push(("get_p99", quantile(&mut gets, 0.99)));
     }

@@ -286,8 +286,8 @@ pub(super) const ROWS: &[Row] = &[
         title: "informer without a server: single reads while 10 changes are in flight",
         libraries: QUEUES,
         needs: Needs::Nothing,
-        full: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 1 --gets true --milliseconds 3000",
-        quick: "updates --objects 10000 --handlers 1 --in-flight 10 --readers 1 --gets true --milliseconds 1000",
+        full: "updates --objects 10000 --in-flight 10 --readers 1 --getters 1 --milliseconds 3000",
+        quick: "updates --objects 10000 --in-flight 10 --readers 1 --getters 1 --milliseconds 1000",
         figures: &[
             figure("get_median", "µs, median", Goal::Shown),
             bar("get_p99", "µs, p99", Goal::Smaller, 0.2),
