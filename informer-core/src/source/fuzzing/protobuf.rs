@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::{chunks, limit, plan};
 use crate::source::format::{ListEntry, Splitter};
+use crate::source::limits::OVERHEAD_BYTES;
 use crate::source::protobuf::internals::{FrameSplitter, ListSplitter, identify, parse_status};
 use crate::source::protobuf::{ProtobufError, Reader, read_object};
 use crate::source::{ManagedFields, SourceError};
@@ -12,21 +13,19 @@ use crate::source::{ManagedFields, SourceError};
 pub fn protobuf(input: &[u8]) {
     let (plan, body) = plan(input);
     let limit = limit(plan);
-    let held = |held: usize| assert!(held <= limit.max(1024), "holds {held} bytes");
+    let held = |held: usize, limit: usize| assert!(held <= limit, "holds {held} bytes");
 
-    let whole = split(&mut FrameSplitter::new(limit), [body], |splitter| {
-        held(splitter.held())
-    });
-    let cut = split(&mut FrameSplitter::new(limit), chunks(plan, body), |splitter| {
-        held(splitter.held())
-    });
+    let check = |splitter: &FrameSplitter| held(splitter.held(), limit.max(1024));
+    let whole = split(&mut FrameSplitter::new(limit), [body], check);
+    let cut = split(&mut FrameSplitter::new(limit), chunks(plan, body), check);
     assert_eq!(whole, cut, "the frames depend on the cuts");
     for frame in &whole.outputs {
         read(frame);
     }
 
-    let whole = split(&mut ListSplitter::new(limit), [body], |_| {});
-    let cut = split(&mut ListSplitter::new(limit), chunks(plan, body), |_| {});
+    let check = |splitter: &ListSplitter| held(splitter.held(), limit.max(OVERHEAD_BYTES));
+    let whole = split(&mut ListSplitter::new(limit), [body], check);
+    let cut = split(&mut ListSplitter::new(limit), chunks(plan, body), check);
     assert_eq!(whole, cut, "the entries depend on the cuts");
     for entry in &whole.outputs {
         if let ListEntry::Item(item) = entry {
