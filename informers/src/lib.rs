@@ -279,17 +279,18 @@
 //! # Features
 //!
 //! - One per API group, named as the accessor: `core`, `apps`, `batch`, `networking` and so on. The default
-//! `full` enables all of them. Accessors are aliases, and an informer is compiled only for the kinds a
-//! program uses, so disabling groups shortens the documentation more than the build. Kinds of a disabled
-//! group still work through [`informer_for`](SharedInformerFactory::informer_for). - `derive`:
-//! `#[derive(Informer)]` for custom resources and projections. - `protobuf`, on by default: built-in kinds
-//! are requested and decoded as protobuf, which costs less than JSON   for the server and the program.
-//! Without it all kinds are read as JSON, and less is compiled.
-//! [`encoding`](SharedInformerFactoryBuilder::encoding) turns it off at run time. - `rustls-tls`, on by
-//! default: TLS for [`client::try_default`]. Disable it if you pass your own   `kube::Client`. - The
-//! Kubernetes version is a feature of k8s-openapi. The program must enable exactly one, from `v1_33` to
-//! `v1_37`: `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Kinds that are missing in   this
-//! version have no accessor.
+//!   `full` enables all of them. Accessors are aliases, and an informer is compiled only for the kinds a
+//!   program uses, so disabling groups shortens the documentation more than the build. Kinds of a disabled
+//!   group still work through [`informer_for`](SharedInformerFactory::informer_for).
+//! - `derive`: `#[derive(Informer)]` for custom resources and projections.
+//! - `protobuf`, on by default: built-in kinds are requested and decoded as protobuf, which costs less than
+//!   JSON for the server and the program. Without it all kinds are read as JSON, and less is compiled.
+//!   [`encoding`](SharedInformerFactoryBuilder::encoding) turns it off at run time.
+//! - `rustls-tls`, on by default: TLS for [`client::try_default`]. Disable it if you pass your own
+//!   `kube::Client`.
+//! - The Kubernetes version is a feature of k8s-openapi. The program must enable exactly one, from `v1_33` to
+//!   `v1_37`: `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Kinds that are missing in
+//!   this version have no accessor.
 //!
 //! # Where things are
 //!
