@@ -127,8 +127,9 @@ async fn a_standby_takes_over_with_warm_caches_when_the_leader_stops() {
     assert_eq!(*first_calls.lock().unwrap(), ["a=1"]);
     first.await.unwrap().unwrap();
     server.update(&item("a", "2")).unwrap();
-    // It was released, so the standby need not wait until it expires.
-    after(Duration::from_secs(5)).await;
+    // It was released, so the standby need not wait until it expires. It looks again after at most 4.4 s, and
+    // the reconcile takes one more.
+    after(Duration::from_secs(7)).await;
     assert_eq!(health.phase(), Phase::Running);
     assert_eq!(*second_calls.lock().unwrap(), ["a=2"]);
     stop.send(()).unwrap();
