@@ -16,8 +16,8 @@ use super::connect::with_timeouts;
 use super::pool::{Opened, Pool};
 use super::transport::Http2;
 
-/// Returns the HTTP/2 connections for a configuration, if it allows them: without TLS, nothing tells whether
-/// the server speaks HTTP/2.
+/// Returns the HTTP/2 connections for a configuration, if it allows them. Without TLS the protocol is
+/// not negotiated, so HTTP/1.1 is used.
 pub(super) fn http2<C>(
     connector: &C,
     config: &kube::Config,

@@ -1,4 +1,4 @@
-//! JSON, the default wire format.
+//! JSON: the format of custom resources, and of every kind without a protobuf decoder.
 
 use std::sync::Arc;
 
