@@ -17,6 +17,7 @@ mod status;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -27,12 +28,12 @@ pub use limiter::{RateLimiter, default_controller_limiter};
 pub use shutdown::Left;
 pub use status::QueueStatus;
 
-use crate::sync::Mutex;
+use crate::sync::{Distance, Mutex, MutexGuard};
 use get::Waiters;
 use moment::Clock;
 use shutdown::Drains;
 use slots::SlotId;
-use state::State;
+use state::{Effect, Given, State};
 
 /// A type that can be a key of a [`WorkQueue`]: every type with these traits. Keys are cloned once per
 /// addition, so a clone should be cheap, as that of an [`ObjectKey`](crate::ObjectKey) is.
@@ -106,6 +107,8 @@ pub struct WorkQueue<T> {
 
 struct Shared<T> {
     inner: Mutex<Inner<T>>,
+    /// The number of ready keys after the last change. A hint, read without the lock.
+    ready: AtomicUsize,
     clock: Clock,
     /// Outside of the lock, because it can be user code.
     limiter: Box<dyn RateLimiter<T>>,
@@ -142,6 +145,7 @@ impl<T: QueueKey> WorkQueue<T> {
         Self {
             shared: Arc::new(Shared {
                 inner: Mutex::new(inner),
+                ready: AtomicUsize::new(0),
                 clock: Clock::new(),
                 limiter,
             }),
@@ -158,7 +162,21 @@ impl<T: QueueKey> WorkQueue<T> {
     /// A higher priority moves a queued key to the end of the line of that priority; a lower one changes
     /// nothing.
     pub fn add_with(&self, key: T, priority: Priority) {
-        self.update(|state, clock| state.add(key, priority, clock));
+        self.add_given(Given::Owned(key), priority);
+    }
+
+    /// Like [`add`](Self::add), but clones the key only if it is neither queued nor being processed. For
+    /// callers that keep the key: most additions of a busy queue find theirs in it.
+    pub fn add_ref(&self, key: &T) {
+        self.add_given(Given::Borrowed(key), Priority::Normal);
+    }
+
+    fn add_given(&self, key: Given<'_, T>, priority: Priority) {
+        let mut inner = self.shared.lock_to_add();
+        // Most additions of a busy queue change nothing.
+        if inner.state.add(key, priority, &self.shared.clock) == Effect::Changed {
+            self.settle(inner);
+        }
     }
 
     /// Adds a key after a delay, with normal priority. Ignored after a shut-down.
@@ -211,7 +229,9 @@ impl<T: QueueKey> WorkQueue<T> {
     }
 
     fn done(&self, slot: SlotId) {
-        self.update(|state, clock| state.done(slot, clock));
+        let mut inner = self.shared.lock_to_take();
+        inner.state.done(slot, &self.shared.clock);
+        self.settle(inner);
     }
 
     /// Returns the number of keys that are ready. Those being processed and delayed ones do not count.
@@ -239,17 +259,47 @@ impl<T: QueueKey> WorkQueue<T> {
 
     /// Changes the state, then wakes those for whom it changed.
     fn update<R>(&self, change: impl FnOnce(&mut State<T>, &Clock) -> R) -> R {
-        let mut guard = self.shared.inner.lock();
-        let inner = &mut *guard;
+        let mut inner = self.shared.lock_to_add();
         let result = change(&mut inner.state, &self.shared.clock);
+        self.settle(inner);
+        result
+    }
+
+    /// Unlocks the state after a change, then wakes those for whom it changed.
+    fn settle(&self, mut guard: MutexGuard<'_, Inner<T>>) {
+        let inner = &mut *guard;
         let waiter = inner.waiters.rouse(&inner.state);
         let drains = inner.drains.take_if(inner.state.is_drained());
+        self.shared.ready.store(inner.state.len(), Ordering::Relaxed);
         drop(guard);
         if let Some(waker) = waiter {
             waker.wake();
         }
         drains.into_iter().for_each(Waker::wake);
-        result
+    }
+}
+
+/// With more ready keys than this, those who add stay away from the lock, and else those who take: both sides
+/// are fastest if they do many operations in a row, and a short queue stays in the caches of the processor.
+const BACKLOG: usize = 1_000;
+
+impl<T> Shared<T> {
+    fn lock_to_add(&self) -> MutexGuard<'_, Inner<T>> {
+        self.inner.lock_in_turns(match self.has_backlog() {
+            true => Distance::Long,
+            false => Distance::Short,
+        })
+    }
+
+    fn lock_to_take(&self) -> MutexGuard<'_, Inner<T>> {
+        self.inner.lock_in_turns(match self.has_backlog() {
+            true => Distance::Short,
+            false => Distance::Long,
+        })
+    }
+
+    fn has_backlog(&self) -> bool {
+        self.ready.load(Ordering::Relaxed) > BACKLOG
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Weak;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -116,6 +117,40 @@ async fn keys_that_are_queued_already_do_not_count() {
 }
 
 /// Upstream: TestReinsert.
+#[tokio::test(start_paused = true)]
+async fn an_addition_by_reference_clones_only_keys_that_are_not_in_the_queue() {
+    /// Counts its clones.
+    #[derive(Debug)]
+    struct Counted(Arc<AtomicU32>);
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            Arc::ptr_eq(&self.0, &other.0)
+        }
+    }
+    impl Eq for Counted {}
+    impl std::hash::Hash for Counted {
+        fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+    }
+    impl Clone for Counted {
+        fn clone(&self) -> Self {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Self(self.0.clone())
+        }
+    }
+    let (queue, key) = (WorkQueue::new(), Counted(Arc::default()));
+    let clones = || key.0.load(Ordering::Relaxed);
+    queue.add_ref(&key);
+    assert_eq!((queue.len(), clones()), (1, 1));
+    queue.add_ref(&key);
+    assert_eq!((queue.len(), clones()), (1, 1), "it is queued");
+    let item = next(&queue);
+    let taken = clones();
+    queue.add_ref(&key);
+    assert_eq!(clones(), taken, "it is being processed");
+    drop(item);
+    assert_eq!(queue.len(), 1, "it was added again");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_key_added_while_processed_is_handed_out_once_more() {
     let queue = WorkQueue::new();

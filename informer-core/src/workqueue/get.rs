@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker, ready};
 
 use tokio::time::{Sleep, sleep_until};
@@ -122,11 +123,15 @@ impl<T: QueueKey> Future for Get<'_, T> {
         let budget = ready!(tokio::task::coop::poll_proceed(cx));
         let this = &mut *self;
         loop {
-            let mut guard = this.queue.shared.inner.lock();
+            let mut guard = this.queue.shared.lock_to_take();
             let inner = &mut *guard;
             let taken = inner.state.take(&this.queue.shared.clock);
             if taken.is_some() || inner.state.is_finished() {
                 let next = inner.waiters.leave(this.waiter.take(), &inner.state);
+                this.queue
+                    .shared
+                    .ready
+                    .store(inner.state.len(), Ordering::Relaxed);
                 drop(guard);
                 next.into_iter().for_each(Waker::wake);
                 this.sleep = None;
@@ -149,7 +154,7 @@ impl<T: QueueKey> Future for Get<'_, T> {
 impl<T: QueueKey> Drop for Get<'_, T> {
     fn drop(&mut self) {
         let Some(waiter) = self.waiter else { return };
-        let mut guard = self.queue.shared.inner.lock();
+        let mut guard = self.queue.shared.lock_to_take();
         let inner = &mut *guard;
         let next = inner.waiters.leave(Some(waiter), &inner.state);
         drop(guard);

@@ -39,6 +39,36 @@ pub(super) struct Taken<T> {
     pub(super) slot: SlotId,
 }
 
+/// Whether an operation changed the state, so that a waiter may have something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    None,
+    Changed,
+}
+
+/// The key of an addition.
+pub(super) enum Given<'a, T> {
+    Owned(T),
+    /// Cloned only if the key gets a slot.
+    Borrowed(&'a T),
+}
+
+impl<T: QueueKey> Given<'_, T> {
+    fn key(&self) -> &T {
+        match self {
+            Self::Owned(key) => key,
+            Self::Borrowed(key) => key,
+        }
+    }
+
+    fn into_key(self) -> T {
+        match self {
+            Self::Owned(key) => key,
+            Self::Borrowed(key) => key.clone(),
+        }
+    }
+}
+
 pub(super) struct State<T> {
     phase: Phase,
     slots: Slots<T>,
@@ -74,7 +104,7 @@ impl<T: QueueKey> State<T> {
             let Some((key, at, priority)) = self.delayed.pop_due(now) else {
                 return;
             };
-            self.insert(key, priority, || at);
+            self.insert(Given::Owned(key), priority, || at);
         }
     }
 
@@ -85,11 +115,14 @@ impl<T: QueueKey> State<T> {
         }
     }
 
-    pub(super) fn add(&mut self, key: T, priority: Priority, clock: &Clock) {
+    pub(super) fn add(&mut self, key: Given<'_, T>, priority: Priority, clock: &Clock) -> Effect {
+        let has_delayed = self.delayed.len() > 0;
         self.advance_by(clock);
-        if self.phase == Phase::Open {
-            self.insert(key, priority, || clock.now());
-        }
+        let effect = match self.phase {
+            Phase::Open => self.insert(key, priority, || clock.now()),
+            Phase::ShutDown | Phase::Aborted => Effect::None,
+        };
+        if has_delayed { Effect::Changed } else { effect }
     }
 
     pub(super) fn add_after(&mut self, key: T, delay: Duration, priority: Priority, clock: &Clock) {
@@ -98,24 +131,24 @@ impl<T: QueueKey> State<T> {
         }
         self.retries += 1;
         match delay.is_zero() {
-            true => self.add(key, priority, clock),
+            true => _ = self.add(Given::Owned(key), priority, clock),
             false => self.delayed.insert(key, clock.now().after(delay), priority),
         }
     }
 
     /// Calls `since` only if the key gets a slot: most additions of a busy queue find the key in one.
-    fn insert(&mut self, key: T, priority: Priority, since: impl FnOnce() -> Moment) {
+    fn insert(&mut self, key: Given<'_, T>, priority: Priority, since: impl FnOnce() -> Moment) -> Effect {
         let priority = self.lines.effective(priority);
-        let hash = self.slots.hash(&key);
-        let known = self.slots.find(hash, &key);
+        let hash = self.slots.hash(key.key());
+        let known = self.slots.find(hash, key.key());
         let known = known.map(|id| (id, &mut self.slots.get_mut(id).entry));
         match known {
             Some((id, entry @ Entry::Queued(Priority::Low))) if priority == Priority::Normal => {
                 *entry = Entry::Queued(priority);
                 self.lines.raise(&mut self.slots, id);
             }
-            Some((_, Entry::Queued(_))) => {}
-            Some((_, Entry::Processing)) if mutant::is("C2") => {}
+            Some((_, Entry::Queued(_))) => return Effect::None,
+            Some((_, Entry::Processing)) if mutant::is("C2") => return Effect::None,
             Some((_, entry @ Entry::Processing)) if !mutant::is("C1") => {
                 *entry = Entry::ProcessingAgain(priority);
                 self.again += 1;
@@ -124,11 +157,12 @@ impl<T: QueueKey> State<T> {
             Some((_, Entry::ProcessingAgain(wanted))) => *wanted = priority.max(*wanted),
             Some((_, Entry::Processing)) | None => {
                 let entry = Entry::Queued(priority);
-                let id = self.slots.insert(hash, key, entry, since());
+                let id = self.slots.insert(hash, key.into_key(), entry, since());
                 self.lines.push(&mut self.slots, id, priority);
                 self.adds += 1;
             }
         }
+        Effect::Changed
     }
 
     pub(super) fn cancel_delayed(&mut self, key: &T, now: Moment) -> bool {
