@@ -19,6 +19,7 @@ mod answer;
 mod connection_error;
 mod credentials;
 mod decode;
+mod decoding;
 mod error;
 mod error_response;
 mod format;

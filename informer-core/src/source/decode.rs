@@ -11,7 +11,6 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::printable::Printable;
 use crate::resource_version::{ResourceVersion, is_acceptable};
-use crate::sync::offload;
 
 /// Decodes objects of one kind.
 ///
@@ -105,8 +104,8 @@ pub enum DecodeOn {
     Worker,
     /// On a separate thread (see [`Offload`](crate::Offload)) if a batch of complete objects has more than
     /// `threshold` bytes, else in the task. Batches span chunks of the body: a list waits for more chunks, a
-    /// watch takes the chunks that are available without waiting. One batch per response is decoded at a
-    /// time, which keeps the order.
+    /// watch takes the chunks that are available without waiting. Up to four batches of a response are
+    /// decoded at once, at most one per core; objects are delivered in the order of the response.
     BlockingPool {
         /// The threshold in bytes.
         threshold: usize,
@@ -126,18 +125,6 @@ impl DecodeOn {
         match self {
             Self::Worker => None,
             Self::BlockingPool { threshold } => Some(threshold),
-        }
-    }
-
-    /// Runs `work`, which decodes a batch of this size, in this task or on a separate thread.
-    pub(super) async fn run<T, F>(self, bytes: usize, work: F) -> T
-    where
-        T: Send + 'static,
-        F: FnOnce() -> T + Send + 'static,
-    {
-        match self {
-            Self::BlockingPool { threshold } if bytes > threshold => offload::run(work).await,
-            Self::Worker | Self::BlockingPool { .. } => work(),
         }
     }
 }

@@ -11,6 +11,7 @@ use kube::core::TypeMeta;
 use tokio::time::Instant;
 
 use super::answer::{BodyEvent, BodyReader};
+use super::decoding::Decoding;
 use super::format::{Format, ListEntry, Splitter};
 use super::gzip::Ending;
 use super::kube_source::BodySettings;
@@ -58,7 +59,7 @@ pub(super) fn identities<K: Object>(
     stream(reader, splitter, Arc::new(decode), settings)
 }
 
-/// Holds one incomplete item, one chunk of the body and one batch of items.
+/// Holds one incomplete item, one chunk of the body, and the batches that are being decoded.
 fn stream<E: Send + 'static>(
     reader: BodyReader,
     splitter: Box<dyn Splitter<Output = ListEntry>>,
@@ -66,13 +67,16 @@ fn stream<E: Send + 'static>(
     settings: BodySettings,
 ) -> BoxStream<'static, Result<E, SourceError>> {
     let state = Box::new(Reading {
-        splitter,
+        entries: Entries {
+            splitter,
+            settings,
+            reader,
+            types: None,
+            batch: Batch::default(),
+            pace: ListPace::new(settings.max_list_bytes, settings.list_idle_limit),
+        },
         decode,
-        settings,
-        reader,
-        types: None,
-        batch: Batch::default(),
-        pace: ListPace::new(settings.max_list_bytes, settings.list_idle_limit),
+        decoding: Decoding::new(settings.decode_on),
         decoded: VecDeque::new(),
         end: None,
     });
@@ -86,17 +90,23 @@ fn stream<E: Send + 'static>(
 type DecodeEntry<E> = dyn Fn(Pending, Option<&TypeMeta>) -> E + Send + Sync;
 
 struct Reading<E> {
+    entries: Entries,
+    decode: Arc<DecodeEntry<E>>,
+    decoding: Decoding<E>,
+    decoded: VecDeque<E>,
+    /// How the body ended. Reported after everything before it.
+    end: Option<Result<(), SourceError>>,
+}
+
+/// Reads the body and gathers its entries.
+struct Entries {
     settings: BodySettings,
     reader: BodyReader,
     splitter: Box<dyn Splitter<Output = ListEntry>>,
-    decode: Arc<DecodeEntry<E>>,
     /// The type of the items according to the list. `None` until it is read.
     types: Option<TypeMeta>,
     batch: Batch,
     pace: ListPace,
-    decoded: VecDeque<E>,
-    /// How the body ended. Reported after everything before it.
-    end: Option<Result<(), SourceError>>,
 }
 
 /// Entries that are not decoded yet, in the order of the body.
@@ -123,22 +133,48 @@ impl<E: Send + 'static> Reading<E> {
             if let Some(event) = self.decoded.pop_front() {
                 return Ok(Some(event));
             }
-            if let Some(end) = self.end.take() {
-                return end.map(|()| None);
+            if self.end.is_some() || self.decoding.is_full() {
+                match self.decoding.next().await {
+                    Some(events) => self.decoded.extend(events),
+                    None => return self.end.take().unwrap_or(Ok(())).map(|()| None),
+                }
+                continue;
             }
-            self.end = match self.gather().await {
+            let gathered = tokio::select! {
+                biased;
+                Some(events) = self.decoding.next() => {
+                    self.decoded.extend(events);
+                    continue;
+                }
+                gathered = self.entries.gather() => gathered,
+            };
+            self.end = match gathered {
                 Ok(Gathered::Batch) => None,
                 Ok(Gathered::End) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
             };
-            self.decode().await;
+            self.decode();
         }
     }
 
+    fn decode(&mut self) {
+        let Batch { entries, bytes } = std::mem::take(&mut self.entries.batch);
+        let decode = Arc::clone(&self.decode);
+        let types = self.entries.types.clone();
+        self.decoding.push(bytes, move || {
+            entries
+                .into_iter()
+                .map(|entry| decode(entry, types.as_ref()))
+                .collect()
+        });
+    }
+}
+
+impl Entries {
     /// Reads until there are enough complete items for a batch, or the body ends.
     ///
     /// TLS records are small, so one chunk of the body seldom has enough items to be worth another thread. A
-    /// list is of use only as a whole, so a short wait for more of it delays nothing.
+    /// list is of use only as a whole, so a short wait for more of it delays nothing. Cancel safe.
     async fn gather(&mut self) -> Result<Gathered, SourceError> {
         loop {
             while let Some(entry) = self.splitter.next()? {
@@ -209,20 +245,6 @@ impl<E: Send + 'static> Reading<E> {
             ListEntry::ItemTypes(types) => self.types = Some(types),
         }
         Ok(())
-    }
-
-    async fn decode(&mut self) {
-        let Batch { entries, bytes } = std::mem::take(&mut self.batch);
-        let decode = Arc::clone(&self.decode);
-        let types = self.types.clone();
-        let work = move || -> Vec<_> {
-            entries
-                .into_iter()
-                .map(|entry| decode(entry, types.as_ref()))
-                .collect()
-        };
-        self.decoded
-            .extend(self.settings.decode_on.run(bytes, work).await);
     }
 }
 

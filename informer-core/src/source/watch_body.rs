@@ -7,24 +7,29 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 
 use super::answer::{BodyEvent, BodyReader};
+use super::decoding::Decoding;
 use super::format::{Format, Splitter};
 use super::kube_source::BodySettings;
 use super::limits::{BATCH_BYTES, BATCH_OBJECTS, UNKNOWN_EVENTS};
-use super::{SourceError, WatchEvent, WatchStream};
+use super::{DecodeOn, SourceError, WatchEvent, WatchStream};
 use crate::object::Object;
 
-/// Streams the events of a watch. Holds one incomplete event, one chunk of the body and one batch of events.
+/// Streams the events of a watch. Holds one incomplete event, one chunk of the body, and the batches that are
+/// being decoded.
 pub(super) fn stream<K: Object>(
     reader: BodyReader,
     format: Arc<dyn Format<K>>,
     settings: BodySettings,
 ) -> WatchStream<K> {
     let state = Box::new(Watching {
-        splitter: format.split_watch(settings.max_object_bytes),
+        frames: Frames {
+            splitter: format.split_watch(settings.max_object_bytes),
+            decode_on: settings.decode_on,
+            reader,
+            batch: Batch::default(),
+        },
         format,
-        settings,
-        reader,
-        batch: Batch::default(),
+        decoding: Decoding::new(settings.decode_on),
         decoded: VecDeque::new(),
         unknown: 0,
         end: None,
@@ -37,16 +42,24 @@ pub(super) fn stream<K: Object>(
 }
 
 struct Watching<K> {
-    settings: BodySettings,
+    frames: Frames,
     format: Arc<dyn Format<K>>,
-    reader: BodyReader,
-    splitter: Box<dyn Splitter<Output = Bytes>>,
-    batch: Batch,
-    decoded: VecDeque<Result<WatchEvent<K>, SourceError>>,
+    decoding: Decoding<Decoded<K>>,
+    decoded: VecDeque<Decoded<K>>,
     /// The number of consecutive events of unknown types.
     unknown: usize,
     /// How the body ended. Reported after everything before it.
     end: Option<Result<(), SourceError>>,
+}
+
+type Decoded<K> = Result<WatchEvent<K>, SourceError>;
+
+/// Reads the body and gathers its frames.
+struct Frames {
+    decode_on: DecodeOn,
+    reader: BodyReader,
+    splitter: Box<dyn Splitter<Output = Bytes>>,
+    batch: Batch,
 }
 
 /// Complete frames that are not decoded yet.
@@ -68,23 +81,59 @@ impl<K: Object> Watching<K> {
             if let Some(event) = self.decoded.pop_front() {
                 return self.check(event?).map(Some);
             }
-            if let Some(end) = self.end.take() {
-                // An incomplete event is dropped: the next watch delivers it again.
-                return end.map(|()| None);
+            if self.end.is_some() || self.decoding.is_full() {
+                match self.decoding.next().await {
+                    Some(events) => self.decoded.extend(events),
+                    // An incomplete event is dropped: the next watch delivers it again.
+                    None => return self.end.take().unwrap_or(Ok(())).map(|()| None),
+                }
+                continue;
             }
-            self.end = match self.gather().await {
+            let gathered = tokio::select! {
+                biased;
+                Some(events) = self.decoding.next() => {
+                    self.decoded.extend(events);
+                    continue;
+                }
+                gathered = self.frames.gather() => gathered,
+            };
+            self.end = match gathered {
                 Ok(Gathered::Batch) => None,
                 Ok(Gathered::End) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
             };
-            self.decode().await;
+            self.decode();
         }
     }
 
+    fn decode(&mut self) {
+        let Batch { frames, bytes } = std::mem::take(&mut self.frames.batch);
+        let format = Arc::clone(&self.format);
+        self.decoding.push(bytes, move || {
+            frames.iter().map(|frame| format.decode_event(frame)).collect()
+        });
+    }
+
+    /// Ends a watch that sends only events of unknown types.
+    fn check(&mut self, event: WatchEvent<K>) -> Result<WatchEvent<K>, SourceError> {
+        self.unknown = match event {
+            WatchEvent::Unknown => self.unknown + 1,
+            _ => 0,
+        };
+        if self.unknown > UNKNOWN_EVENTS {
+            return Err(SourceError::Protocol(format!(
+                "more than {UNKNOWN_EVENTS} events in a row are of unknown types"
+            )));
+        }
+        Ok(event)
+    }
+}
+
+impl Frames {
     /// Waits for an event, then takes further events that are available without waiting. So an initial state
-    /// in small TLS records is decoded in large batches, and a single event is not delayed.
+    /// in small TLS records is decoded in large batches, and a single event is not delayed. Cancel safe.
     async fn gather(&mut self) -> Result<Gathered, SourceError> {
-        let most = self.settings.decode_on.threshold().map_or(1, |_| BATCH_BYTES);
+        let most = self.decode_on.threshold().map_or(1, |_| BATCH_BYTES);
         loop {
             while let Some(frame) = self.splitter.next()? {
                 self.batch.bytes += frame.len();
@@ -108,27 +157,5 @@ impl<K: Object> Watching<K> {
                 BodyEvent::End(_) => return Ok(Gathered::End),
             }
         }
-    }
-
-    async fn decode(&mut self) {
-        let Batch { frames, bytes } = std::mem::take(&mut self.batch);
-        let format = Arc::clone(&self.format);
-        let work = move || -> Vec<_> { frames.iter().map(|frame| format.decode_event(frame)).collect() };
-        self.decoded
-            .extend(self.settings.decode_on.run(bytes, work).await);
-    }
-
-    /// Ends a watch that sends only events of unknown types.
-    fn check(&mut self, event: WatchEvent<K>) -> Result<WatchEvent<K>, SourceError> {
-        self.unknown = match event {
-            WatchEvent::Unknown => self.unknown + 1,
-            _ => 0,
-        };
-        if self.unknown > UNKNOWN_EVENTS {
-            return Err(SourceError::Protocol(format!(
-                "more than {UNKNOWN_EVENTS} events in a row are of unknown types"
-            )));
-        }
-        Ok(event)
     }
 }

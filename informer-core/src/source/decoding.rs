@@ -1,0 +1,126 @@
+//! Decodes batches, large ones on several threads at once, and returns the results in the order of the body.
+
+use std::collections::VecDeque;
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
+use super::DecodeOn;
+use crate::sync::offload::{self, Job};
+
+/// The largest number of batches of one response that are decoded at once, on a machine with as many cores.
+const MOST: usize = 4;
+
+/// The batches of one response that are being decoded, in the order of the body.
+pub(super) struct Decoding<E> {
+    on: DecodeOn,
+    batches: VecDeque<Batch<E>>,
+    /// How many batches may be decoded at once.
+    most: usize,
+}
+
+enum Batch<E> {
+    /// On another thread.
+    Running(Job<Vec<E>>),
+    /// Small: decoded at once, but behind a large one.
+    Decoded(Vec<E>),
+}
+
+impl<E: Send + 'static> Decoding<E> {
+    pub(super) fn new(on: DecodeOn) -> Self {
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        Self {
+            on,
+            batches: VecDeque::new(),
+            most: cores.min(MOST),
+        }
+    }
+
+    /// Whether the next batch has to wait for the first one.
+    pub(super) fn is_full(&self) -> bool {
+        self.batches.len() >= self.most
+    }
+
+    /// Begins to decode a batch of this size. Small ones are decoded in this call.
+    pub(super) fn push(&mut self, bytes: usize, decode: impl FnOnce() -> Vec<E> + Send + 'static) {
+        let is_large = self.on.threshold().is_some_and(|threshold| bytes > threshold);
+        self.batches.push_back(match is_large {
+            true => Batch::Running(offload::start(decode)),
+            false => Batch::Decoded(decode()),
+        });
+    }
+
+    /// Waits for the first batch. Returns `None` if there is none. Cancel safe.
+    pub(super) async fn next(&mut self) -> Option<Vec<E>> {
+        if let Batch::Running(job) = self.batches.front_mut()? {
+            let events = job.done().await;
+            self.batches.pop_front();
+            return Some(events);
+        }
+        match self.batches.pop_front() {
+            Some(Batch::Decoded(events)) => Some(events),
+            Some(Batch::Running(_)) | None => unreachable!("the first batch was decoded"),
+        }
+    }
+}
+
+#[cfg(all(test, not(feature = "__model")))]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    const LARGE: usize = 2_000;
+
+    fn decoding(most: usize) -> Decoding<u32> {
+        let mut decoding = Decoding::new(DecodeOn::BlockingPool { threshold: 1_000 });
+        decoding.most = most;
+        decoding
+    }
+
+    /// The first batch can only end while the second one is decoded as well.
+    #[tokio::test]
+    async fn batches_are_decoded_at_once_and_returned_in_order() {
+        let mut decoding = decoding(3);
+        let (second_runs, wait_for_second) = mpsc::channel();
+        decoding.push(LARGE, move || {
+            wait_for_second.recv().expect("the second batch is decoded");
+            vec![1]
+        });
+        decoding.push(LARGE, move || {
+            second_runs.send(()).expect("the first batch waits");
+            vec![2]
+        });
+        decoding.push(1, || vec![3]);
+        assert!(decoding.is_full());
+        for expected in 1..=3 {
+            assert_eq!(decoding.next().await, Some(vec![expected]));
+        }
+        assert_eq!(decoding.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_wait_loses_nothing() {
+        let mut decoding = decoding(2);
+        let (go, wait) = mpsc::channel();
+        decoding.push(LARGE, move || {
+            wait.recv().expect("the test continues");
+            vec![1]
+        });
+        assert_eq!(decoding.next().now_or_never(), None);
+        go.send(()).expect("the batch waits");
+        assert_eq!(decoding.next().await, Some(vec![1]));
+    }
+
+    #[tokio::test]
+    async fn a_small_batch_is_decoded_at_once() {
+        let mut decoding = decoding(2);
+        let here = std::thread::current().id();
+        decoding.push(10, move || {
+            assert_eq!(std::thread::current().id(), here);
+            vec![1]
+        });
+        assert_eq!(decoding.next().now_or_never(), Some(Some(vec![1])));
+    }
+}
