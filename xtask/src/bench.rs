@@ -3,18 +3,23 @@
 //! The programs of `tests/bench` measure; this task builds them, runs them in turn, and writes the report.
 //! To add a row, add it to both programs and to `rows`.
 
+mod charts;
 mod machine;
+mod profile;
 mod programs;
 mod report;
 mod rows;
 mod samples;
+mod server;
+mod svg;
 
 use std::path::PathBuf;
 
 use machine::Machine;
-use programs::{Programs, Server};
-use rows::{Needs, ROWS, Row};
+use programs::Programs;
+use rows::{Needs, Pace, Row};
 use samples::Samples;
+use server::Server;
 
 use crate::{Result, workspace};
 
@@ -30,12 +35,21 @@ enum Size {
     Quick,
 }
 
+/// Which libraries are measured beside this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peers {
+    All,
+    /// As if Go were not installed, and no kube-apiserver either.
+    WithoutGo,
+}
+
 /// Measures the rows whose names begin with one of the given ones, or all of them. `--quick` measures less,
-/// `--rounds N` sets how often.
+/// `--rounds N` sets how often, `--no-go` leaves out the libraries in Go and uses the replay server.
+/// `--profile ROW` records a flame graph of one row instead.
 ///
 /// A full run of all rows replaces the report in `docs/bench`; any other writes below the target folder.
 pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
-    let (mut size, mut rounds, mut names) = (Size::Full, ROUNDS, Vec::new());
+    let (mut size, mut rounds, mut peers, mut names) = (Size::Full, ROUNDS, Peers::All, Vec::new());
     loop {
         arguments = match arguments {
             [] => break,
@@ -43,10 +57,15 @@ pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
                 size = Size::Quick;
                 rest
             }
+            ["--no-go", rest @ ..] => {
+                peers = Peers::WithoutGo;
+                rest
+            }
             ["--rounds", number, rest @ ..] => {
                 rounds = number.parse()?;
                 rest
             }
+            ["--profile", row] => return profile::run(row, size),
             [name, rest @ ..] if !name.starts_with('-') => {
                 names.push(*name);
                 rest
@@ -56,31 +75,55 @@ pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
             }
         };
     }
-    let chosen: Vec<&Row> = ROWS
-        .iter()
-        .filter(|row| names.is_empty() || names.iter().any(|name| row.name.starts_with(name)))
+    let chosen: Vec<&Row> = rows::all()
+        .filter(|row| match names.as_slice() {
+            [] => size == Size::Full || row.pace == Pace::Always,
+            names => names.iter().any(|name| row.name.starts_with(name)),
+        })
         .collect();
     if chosen.is_empty() {
-        let known: Vec<_> = ROWS.iter().map(|row| row.name).collect();
-        return Err(format!("no such row; the rows are {}", known.join(", ")).into());
+        return Err(no_such_row().into());
     }
     if rounds == 0 {
         return Err("at least one round is needed".into());
     }
-    let programs = Programs::build()?;
+    let programs = Programs::build(&chosen, peers)?;
     let mut machine = Machine::look()?;
     let mut samples = Samples::default();
-    measure(&chosen, size, rounds, &programs, &mut samples)?;
+    let pods_from = measure(&chosen, size, rounds, peers, &programs, &mut samples)?;
     machine.look_again()?;
     let report = report::Report {
         machine,
         size,
         rounds,
+        pods_from,
         rows: chosen,
         samples,
     };
     print!("{}", report.markdown());
-    report.write(&folder(size, &names)?)
+    let folder = match (size, peers, names.as_slice()) {
+        (Size::Full, Peers::All, []) => workspace::root().join("docs/bench"),
+        _ => scratch()?,
+    };
+    report.write(&folder)
+}
+
+fn no_such_row() -> String {
+    let known: Vec<_> = rows::all().map(|row| row.name).collect();
+    format!("no such row; the rows are {}", known.join(", "))
+}
+
+/// Where everything is written that is not the report.
+fn scratch() -> Result<PathBuf> {
+    Ok(workspace::target()?.join("bench"))
+}
+
+/// Where the rows that read Pods have read them from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PodsFrom {
+    RealServer,
+    /// No kube-apiserver could be started, so the others are missing.
+    Replay,
 }
 
 /// Runs every row with every library in each round, so that a busy minute of the machine affects all.
@@ -88,31 +131,31 @@ fn measure(
     rows: &[&Row],
     size: Size,
     rounds: usize,
+    peers: Peers,
     programs: &Programs,
     samples: &mut Samples,
-) -> Result<()> {
-    let needs_server = rows.iter().any(|row| row.needs != Needs::Nothing);
-    let server = match needs_server {
-        true => programs
-            .start_server(size, rows)
+) -> Result<PodsFrom> {
+    let needs_server = |row: &&Row| !matches!(row.needs, Needs::Nothing | Needs::Replay);
+    let real = match (rows.iter().any(needs_server), peers) {
+        (true, Peers::All) => Server::start(programs.server(), size, rows)
             .inspect_err(|error| println!("bench: no server: {error}"))
             .ok(),
-        false => None,
+        _ => None,
     };
     for round in 0..rounds {
         for row in rows {
-            let kubeconfig = match (row.needs, &server) {
-                (Needs::Nothing, _) => None,
-                (_, Some(server)) => Some(server),
-                (_, None) => {
+            match (row.needs, &real) {
+                (Needs::NewNamespace | Needs::FilledNamespace, None) => {
                     samples.skip(row, "no kube-apiserver and etcd, and no Go to build them");
-                    continue;
                 }
-            };
-            measure_row(row, size, round, programs, kubeconfig, samples)?;
+                _ => measure_row(row, size, round, programs, real.as_ref(), samples)?,
+            }
         }
     }
-    Ok(())
+    Ok(match (rows.iter().any(needs_server), real) {
+        (true, None) => PodsFrom::Replay,
+        _ => PodsFrom::RealServer,
+    })
 }
 
 fn measure_row(
@@ -120,7 +163,7 @@ fn measure_row(
     size: Size,
     round: usize,
     programs: &Programs,
-    server: Option<&Server>,
+    real: Option<&Server>,
     samples: &mut Samples,
 ) -> Result<()> {
     for place in 0..row.libraries.len() {
@@ -130,17 +173,19 @@ fn measure_row(
             samples.miss(row, library, "Go is not installed");
             continue;
         };
-        let figures = programs::measure(program, programs.writer(), row, library, size, round, server)?;
+        // Each run has its own replay server: the one before has changed Pods.
+        let replay = match (row.needs, real) {
+            (Needs::Replay, _) | (Needs::Pods, None) => Some(Server::replay(programs.server(), size, row)?),
+            _ => None,
+        };
+        let server = match row.needs {
+            Needs::Nothing => None,
+            _ => replay.as_ref().or(real),
+        };
+        let command = programs::command(program, programs.server(), row, library, size, round, server);
+        let figures = programs::measure(command, row, library)?;
         println!("bench: {} {}: {figures:?}", row.name, library.name());
         samples.add(row, library, figures);
     }
     Ok(())
-}
-
-/// Where the report is written.
-fn folder(size: Size, names: &[&str]) -> Result<PathBuf> {
-    Ok(match (size, names) {
-        (Size::Full, []) => workspace::root().join("docs/bench"),
-        _ => workspace::target()?.join("bench"),
-    })
 }

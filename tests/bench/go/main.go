@@ -19,8 +19,8 @@ type figures map[string]float64
 type options struct {
 	additions, distinct, workers, keys, updates, after int
 	objects, readers, getters, handlers                int
-	inFlight, milliseconds                             int
-	namespace, format                                  string
+	inFlight, milliseconds, relists, informers         int
+	namespace, format, to                              string
 }
 
 func main() {
@@ -42,9 +42,18 @@ func main() {
 	flags.IntVar(&o.milliseconds, "milliseconds", 0, "how long to measure")
 	flags.IntVar(&o.getters, "getters", 0, "how many goroutines read single objects")
 	flags.StringVar(&o.format, "format", "protobuf", "the wire format")
+	flags.StringVar(&o.to, "to", "reconcile", "where the time of a change ends")
+	flags.IntVar(&o.relists, "relists", 0, "how often the watch expires")
+	flags.IntVar(&o.informers, "informers", 0, "how many informers run")
 	flags.StringVar(&o.namespace, "namespace", "", "the namespace of the objects")
 	if err := flags.Parse(os.Args[3:]); err != nil {
 		fail(err)
+	}
+	if os.Args[2] == "encode" {
+		if err := encode(); err != nil {
+			fail(err)
+		}
+		return
 	}
 	results, err := measure(context.Background(), os.Args[2], o)
 	if err != nil {
@@ -67,6 +76,12 @@ func measure(ctx context.Context, row string, o options) (figures, error) {
 		return updates(ctx, o)
 	case "sync":
 		return initialSync(ctx, o)
+	case "relist":
+		return relist(ctx, o)
+	case "growth":
+		return growth(ctx, o)
+	case "idle":
+		return idle(ctx, o)
 	case "start":
 		return start(ctx, o)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -30,8 +32,16 @@ func format(config *rest.Config, name string) error {
 	return nil
 }
 
-// initialSync reads all Pods into a cache with one handler, then counts their changes. See ../src/sync.rs.
-func initialSync(ctx context.Context, o options) (figures, error) {
+// pods is a cache of all Pods with one handler, which counts.
+type pods struct {
+	factory        informers.SharedInformerFactory
+	added, updated atomic.Int64
+	// synced is what it took until the handler had received every Pod.
+	synced figures
+}
+
+// startPods reads all Pods into a cache, and returns when its handler has received them.
+func startPods(ctx context.Context, o options) (*pods, error) {
 	config, _, err := connect()
 	if err != nil {
 		return nil, err
@@ -44,44 +54,76 @@ func initialSync(ctx context.Context, o options) (figures, error) {
 		return nil, err
 	}
 	begin, cpuBefore := time.Now(), cpu()
-	factory := informers.NewSharedInformerFactory(clients, 0)
-	informer := factory.Core().V1().Pods().Informer()
-	var added, updated atomic.Int64
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { added.Add(1) },
-		UpdateFunc: func(_, _ any) { updated.Add(1) },
+	p := &pods{factory: informers.NewSharedInformerFactory(clients, 0)}
+	_, err = p.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { p.added.Add(1) },
+		UpdateFunc: func(_, _ any) { p.updated.Add(1) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	factory.Start(ctx.Done())
-	for _, done := range factory.WaitForCacheSync(ctx.Done()) {
+	p.factory.Start(ctx.Done())
+	for _, done := range p.factory.WaitForCacheSync(ctx.Done()) {
 		if !done {
 			return nil, fmt.Errorf("not synced")
 		}
 	}
-	for added.Load() < int64(o.objects) {
-		time.Sleep(time.Millisecond)
-	}
-	results := figures{
+	until(&p.added, o.objects)
+	p.synced = figures{
 		"wall":     time.Since(begin).Seconds() * 1000,
 		"cpu":      (cpu() - cpuBefore) * 1000,
 		"peak_rss": megabytes("VmHWM"),
 	}
-	results["heap_per_object"] = float64(heap()) / float64(o.objects)
-	if o.updates == 0 {
-		return results, nil
-	}
-	writer := exec.Command(os.Getenv("BENCH_WRITER"), "server", "update", "--namespace", o.namespace,
-		"--updates", strconv.Itoa(o.updates), "--run", strconv.Itoa(os.Getpid()))
-	writer.Stderr = os.Stderr
-	cpuBefore = cpu()
-	if err := writer.Run(); err != nil {
-		return nil, err
-	}
-	for updated.Load() < int64(o.updates) {
+	return p, nil
+}
+
+func until(count *atomic.Int64, expected int) {
+	for count.Load() < int64(expected) {
 		time.Sleep(time.Millisecond)
 	}
-	results["cpu_per_event"] = (cpu() - cpuBefore) * 1e6 / float64(o.updates)
-	return results, nil
+}
+
+// initialSync reads all Pods into a cache with one handler, then counts their changes. See ../src/sync.rs.
+func initialSync(ctx context.Context, o options) (figures, error) {
+	p, err := startPods(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p.synced["heap_per_object"] = float64(heap()) / float64(o.objects)
+	if o.updates > 0 {
+		cpuBefore := cpu()
+		if err := changePods(o, o.updates); err != nil {
+			return nil, err
+		}
+		until(&p.updated, o.updates)
+		p.synced["cpu_per_event"] = (cpu() - cpuBefore) * 1e6 / float64(o.updates)
+	}
+	return p.synced, nil
+}
+
+// changePods has Pods changed: by the replay server, if there is one, else by another process.
+func changePods(o options, updates int) error {
+	if os.Getenv("BENCH_REPLAY") != "" {
+		return replay(fmt.Sprintf("/replay/change/%d", updates))
+	}
+	writer := exec.Command(os.Getenv("BENCH_WRITER"), "server", "update", "--namespace", o.namespace,
+		"--updates", strconv.Itoa(updates), "--run", strconv.Itoa(os.Getpid()))
+	writer.Stderr = os.Stderr
+	return writer.Run()
+}
+
+// replay sends a command to the replay server.
+func replay(path string) error {
+	response, err := http.Get("http://" + os.Getenv("BENCH_REPLAY") + path)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the replay server refused %s", path)
+	}
+	return nil
 }

@@ -7,22 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use futures::future::BoxFuture;
-use futures::{FutureExt as _, StreamExt as _, stream};
-use informer_core::source::{
-    ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, SourceError, WatchEvent, WatchListSupport,
-    WatchRequest, WatchStream,
-};
-use informer_core::{Event, ObjectKey, ResourceVersion, SharedInformer};
+use informer_core::source::WatchEvent;
+use informer_core::{Event, ObjectKey, SharedInformer};
 use informers::{Lister, Selector};
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
 
 use crate::arguments::Arguments;
+use crate::feed::{Feed, NAMESPACE, name, pod};
 use crate::{Figures, Result, process, quantile};
-
-const NAMESPACE: &str = "bench";
 
 /// Changes `--objects` Pods at random for `--milliseconds`, with `--in-flight` events on their way, through
 /// `--handlers` handlers. `--readers` threads walk the namespace meanwhile, `--getters` threads read
@@ -33,11 +26,8 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
     let in_flight: usize = options.get("in-flight")?;
     let time = Duration::from_millis(options.get("milliseconds")?);
     let pods: Arc<[Pod]> = (0..objects).map(pod).collect();
-    let (events, watched) = mpsc::channel(in_flight);
-    let informer = SharedInformer::from_source(Source {
-        pods: pods.clone(),
-        events: Arc::new(Mutex::new(watched)),
-    });
+    let (feed, events) = Feed::new(pods.clone(), in_flight);
+    let informer = SharedInformer::from_source(feed);
     let (begun, ended) = sync_channel::<()>(in_flight);
     let mut ended = Some(ended);
     for _ in 0..handlers {
@@ -67,10 +57,10 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
             std::thread::spawn(move || get(&lister, objects, &is_over))
         })
         .collect();
-    let (start, cpu_before) = (Instant::now(), process::cpu()?);
+    let (start, cpu_before) = (Instant::now(), process::cpu());
     let writes =
         tokio::task::spawn_blocking(move || write(&pods, &events, &begun, in_flight, time)).await??;
-    let (elapsed, cpu) = (start.elapsed().as_secs_f64(), process::cpu()? - cpu_before);
+    let (elapsed, cpu) = (start.elapsed().as_secs_f64(), process::cpu() - cpu_before);
     is_over.store(true, Ordering::Relaxed);
     for reader in readers {
         reader.join().map_err(|_| "a reader panicked")?;
@@ -147,63 +137,4 @@ fn get(lister: &Lister<Pod>, objects: usize, is_over: &AtomicBool) -> Vec<f64> {
         assert!(pod.is_some());
     }
     times
-}
-
-fn name(number: usize) -> String {
-    format!("pod-{number:07}")
-}
-
-fn pod(number: usize) -> Pod {
-    Pod {
-        metadata: ObjectMeta {
-            namespace: Some(NAMESPACE.to_owned()),
-            name: Some(name(number)),
-            uid: Some("u".to_owned()),
-            resource_version: Some("1".to_owned()),
-            ..ObjectMeta::default()
-        },
-        ..Pod::default()
-    }
-}
-
-/// Lists the Pods, and watches what the writer sends.
-struct Source {
-    pods: Arc<[Pod]>,
-    events: Arc<Mutex<mpsc::Receiver<WatchEvent<Pod>>>>,
-}
-
-impl ListWatch<Pod> for Source {
-    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<Pod>, SourceError>> {
-        let metadata = ListMetadata {
-            resource_version: Some(ResourceVersion::new("1")),
-            ..ListMetadata::default()
-        };
-        let items: Vec<_> = self
-            .pods
-            .iter()
-            .map(|pod| ListEvent::Item(Arc::new(pod.clone())))
-            .collect();
-        let events = items.into_iter().chain([ListEvent::Metadata(metadata)]);
-        async { Ok(stream::iter(events.map(Ok)).boxed()) }.boxed()
-    }
-
-    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Pod>, SourceError>> {
-        let events = self.events.clone().lock_owned();
-        async {
-            let events = stream::unfold(events.await, async |mut events| {
-                let event = events.recv().await?;
-                Some((Ok(event), events))
-            });
-            Ok(events.boxed())
-        }
-        .boxed()
-    }
-
-    fn watch_list(&self) -> WatchListSupport {
-        WatchListSupport::Unsupported
-    }
-
-    fn resource(&self) -> &str {
-        "pods"
-    }
 }

@@ -1,61 +1,57 @@
-//! Row `latency`: from a change on the server to the start of its reconcile.
+//! Row `latency`: from a change on the server to the start of its reconcile, or to the call of a handler.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::PostParams;
 use tokio::sync::mpsc;
 
 use crate::arguments::Arguments;
 use crate::controllers::{self, Library};
-use crate::{Figures, Result, quantile, server};
+use crate::writer::{self, NUMBER, OBJECTS};
+use crate::{Figures, Result, quantile, server, sync};
 
-/// The objects that are updated in turn.
-const OBJECTS: usize = 100;
-
-/// The field that has the number of the last update.
-const NUMBER: &str = "number";
-
-/// Updates ConfigMaps of a new `--namespace` one after the other, `--updates` times; each update waits for
-/// the reconcile of the one before. The times run from before the request, and from its answer. A reconcile
-/// can begin before the answer is read: that time is negative.
+/// Another process updates the ConfigMaps of a new `--namespace` one after the other, `--updates` times. The
+/// times run from before each request, and from its answer, to the start of its reconcile (`--to
+/// reconcile`) or to the call of a handler (`--to handler`). Either can happen before the answer is read:
+/// that time is negative.
 pub(crate) async fn measure(library: Library, options: &Arguments) -> Result<Figures> {
     let (namespace, updates): (String, usize) = (options.get("namespace")?, options.get("updates")?);
     let client = server::client(library).await?;
     server::create_namespace(&client, &namespace).await?;
     let api = Api::<ConfigMap>::namespaced(client.clone(), &namespace);
-    let mut config_maps = Vec::new();
     for number in 0..OBJECTS {
-        config_maps.push(server::create(&api, format!("object-{number:05}")).await?);
+        server::create(&api, format!("object-{number:05}")).await?;
     }
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let started = move |config_map: &ConfigMap| {
-        let now = Instant::now();
-        let _ = sender.send((number_of(config_map), now));
+    let seen: controllers::Started = Arc::new(move |config_map: &ConfigMap| {
+        let _ = sender.send((number_of(config_map), writer::now()));
+    });
+    // Keeps the cache.
+    let _cache: Option<sync::Cache> = match options.get::<String>("to")?.as_str() {
+        "reconcile" => {
+            controllers::run(library, client, &namespace, seen, Duration::ZERO)?;
+            None
+        }
+        "handler" => Some(sync::run_handler(library, client, &namespace, seen).await?),
+        other => return Err(format!("unknown end \"{other}\"").into()),
     };
-    controllers::run(library, client, &namespace, Arc::new(started), Duration::ZERO)?;
     for _ in 0..OBJECTS {
-        receiver.recv().await.ok_or("the controller ended")?;
+        receiver.recv().await.ok_or("the library ended")?;
+    }
+    let touched = writer::touch_config_maps(options, updates).await?;
+    let mut first_seen = BTreeMap::new();
+    while !first_seen.contains_key(&updates) {
+        let (number, time) = receiver.recv().await.ok_or("the library ended")?;
+        first_seen.entry(number).or_insert(time);
     }
     let (mut from_request, mut from_answer) = (Vec::new(), Vec::new());
-    for update in 1..=updates {
-        let config_map = &mut config_maps[update % OBJECTS];
-        let data = config_map.data.get_or_insert_default();
-        data.insert(NUMBER.to_owned(), update.to_string());
-        let name = config_map.metadata.name.clone().unwrap_or_default();
-        let requested = Instant::now();
-        *config_map = api.replace(&name, &PostParams::default(), config_map).await?;
-        let answered = Instant::now();
-        let started = loop {
-            match receiver.recv().await.ok_or("the controller ended")? {
-                (number, started) if number == update => break started,
-                _ => {}
-            }
-        };
-        from_request.push(microseconds(requested, started));
-        from_answer.push(microseconds(answered, started));
+    for (place, touched) in touched.iter().enumerate() {
+        let seen = *first_seen.get(&(place + 1)).ok_or("a change was not seen")?;
+        from_request.push(microseconds(touched.requested, seen));
+        from_answer.push(microseconds(touched.answered, seen));
     }
     Ok(vec![
         ("from_request_median", quantile(&mut from_request, 0.5)),
@@ -70,9 +66,7 @@ fn number_of(config_map: &ConfigMap) -> usize {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Negative if `to` is earlier.
-fn microseconds(from: Instant, to: Instant) -> f64 {
-    let later = to.saturating_duration_since(from);
-    let earlier = from.saturating_duration_since(to);
-    (later.as_secs_f64() - earlier.as_secs_f64()) * 1e6
+/// The time between two readings of the clock, negative if `to` is earlier.
+fn microseconds(from: u64, to: u64) -> f64 {
+    (to as f64 - from as f64) / 1e3
 }

@@ -1,77 +1,15 @@
 //! Measures one row of `cargo xtask bench` and prints its figures as one line of JSON.
-//!
-//! `informer-bench <library> <row> [--option value ..]`. The program in `go` has the same rows and options
-//! for the libraries in Go, so a change here needs the same change there.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program")]
-
-mod arguments;
-mod controllers;
-mod informer;
-mod latency;
-#[path = "../../custom/memory/pods.rs"]
-#[allow(dead_code, reason = "the tests of memory use more of it")]
-mod pods;
-mod process;
-mod queue;
-mod server;
-mod start;
-mod sync;
-
-use std::error::Error;
 use std::process::ExitCode;
 
-use arguments::Arguments;
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Errors are only printed, so one boxed type is enough.
-type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+#[cfg(all(feature = "jemalloc", not(feature = "mimalloc")))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// The figures of one run, by name.
-type Figures = Vec<(&'static str, f64)>;
-
-#[tokio::main]
-async fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match dispatch(&arguments).await {
-        Ok(figures) => {
-            let figures: serde_json::Map<_, _> = figures
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value.into()))
-                .collect();
-            if !figures.is_empty() {
-                println!("{}", serde_json::Value::Object(figures));
-            }
-            // At once: the controllers are still running, and a runtime that ends makes kube's panic.
-            std::process::exit(0)
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn dispatch(arguments: &[String]) -> Result<Figures> {
-    let [library, row, options @ ..] = arguments else {
-        return Err("usage: informer-bench <library> <row> [--option value ..]".into());
-    };
-    let options = Arguments::new(options)?;
-    match (library.as_str(), row.as_str()) {
-        ("server", "run") => server::run().await.map(|()| Figures::new()),
-        ("server", "fill") => server::fill(&options).await.map(|()| Figures::new()),
-        ("server", "fill-pods") => server::fill_pods(&options).await.map(|()| Figures::new()),
-        ("server", "update") => server::update_pods(&options).await.map(|()| Figures::new()),
-        ("informers", "updates") => informer::measure(&options).await,
-        (library, "sync") => sync::measure(library.parse()?, &options).await,
-        ("informers", "queue") => queue::measure(&options).await,
-        (library, "latency") => latency::measure(library.parse()?, &options).await,
-        (library, "start") => start::measure(library.parse()?, &options).await,
-        (library, row) => Err(format!("{library} has no row \"{row}\"").into()),
-    }
-}
-
-/// The value below which this part of the values is.
-fn quantile(values: &mut [f64], quantile: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[((values.len() - 1) as f64 * quantile).round() as usize]
+fn main() -> ExitCode {
+    informer_bench::main()
 }

@@ -4,9 +4,8 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use informer_live::{Binaries, Cluster, ClusterOptions};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::PostParams;
 use kube::{Api, Client};
-use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 
 use crate::arguments::Arguments;
@@ -71,58 +70,6 @@ async fn create_pod(api: &Api<Pod>, namespace: &str, number: usize) -> Result<()
     api.replace_status(&name, &PostParams::default(), &created)
         .await?;
     Ok(())
-}
-
-/// Changes a label of Pods in `--namespace` in turn, `--updates` times. `--run` makes the values new.
-pub(crate) async fn update_pods(options: &Arguments) -> Result<()> {
-    let (namespace, updates): (String, usize) = (options.get("namespace")?, options.get("updates")?);
-    let run: String = options.get("run")?;
-    let client = client(Library::Informers).await?;
-    let api = Api::<Pod>::namespaced(client, &namespace);
-    let names = api
-        .list_metadata(&ListParams::default().limit(u32::try_from(updates)?))
-        .await?;
-    let names: Vec<String> = names
-        .items
-        .into_iter()
-        .filter_map(|pod| pod.metadata.name)
-        .collect();
-    let (api, names, run) = (&api, &names, &run);
-    stream::iter(0..updates)
-        .map(|number| async move {
-            let patch = json!({"metadata": {"labels": {"changed": format!("{run}-{number}")}}});
-            let name = &names[number % names.len()];
-            api.patch_metadata(name, &PatchParams::default(), &Patch::Merge(patch))
-                .await?;
-            Ok(())
-        })
-        .buffer_unordered(REQUESTS)
-        .try_for_each(async |()| Ok(()))
-        .await
-}
-
-/// Runs another process that changes Pods, so that its work does not count.
-pub(crate) async fn run_writer(options: &Arguments, updates: usize) -> Result<()> {
-    let namespace: String = options.get("namespace")?;
-    let (updates, run) = (updates.to_string(), std::process::id().to_string());
-    let arguments = [
-        "server",
-        "update",
-        "--namespace",
-        &namespace,
-        "--updates",
-        &updates,
-        "--run",
-        &run,
-    ];
-    let status = tokio::process::Command::new(std::env::var("BENCH_WRITER")?)
-        .args(arguments)
-        .status()
-        .await?;
-    match status.success() {
-        true => Ok(()),
-        false => Err("the writer failed".into()),
-    }
 }
 
 /// The client of `$KUBECONFIG`, as users of the library create it.

@@ -1,4 +1,4 @@
-//! Row `sync`: all Pods of a real server into a cache with one handler, and then their changes.
+//! Row `sync`: all Pods of a server into a cache with one handler, and then their changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,59 +7,75 @@ use std::time::{Duration, Instant};
 use futures::StreamExt as _;
 use informer_core::source::Encoding;
 use informers::{Event, SharedInformerFactory};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Client};
 
 use crate::arguments::Arguments;
-use crate::controllers::Library;
-use crate::{Figures, Result, process, server};
+use crate::controllers::{Library, Started};
+use crate::{Figures, Result, process, server, writer};
 
 /// Counts the events of one handler.
 #[derive(Clone, Default)]
-struct Counts {
-    added: Arc<AtomicUsize>,
-    updated: Arc<AtomicUsize>,
+pub(crate) struct Counts {
+    pub(crate) added: Arc<AtomicUsize>,
+    pub(crate) updated: Arc<AtomicUsize>,
+}
+
+/// Keeps a cache alive.
+pub(crate) enum Cache {
+    Informers(SharedInformerFactory),
+    Kube,
 }
 
 /// Reads `--objects` Pods, then `--updates` changes of them, made by another process.
 pub(crate) async fn measure(library: Library, options: &Arguments) -> Result<Figures> {
     let (objects, updates): (usize, usize) = (options.get("objects")?, options.get("updates")?);
-    let client = server::client(library).await?;
     let counts = Counts::default();
-    let (start, cpu_before) = (Instant::now(), process::cpu()?);
-    // Keeps the cache.
-    let _cache: Box<dyn std::any::Any> = match library {
-        Library::Informers => Box::new(run_informers(client, options, &counts).await?),
-        Library::Kube => Box::new(run_kube(client, options, &counts).await?),
-    };
-    until(&counts.added, objects).await;
-    let mut figures = vec![
-        ("wall", start.elapsed().as_secs_f64() * 1e3),
-        ("cpu", (process::cpu()? - cpu_before) * 1e3),
-        ("peak_rss", process::megabytes("VmHWM")?),
-    ];
+    let (_cache, mut figures) = run(library, options, &counts, objects).await?;
+    if let Some(heap) = process::heap() {
+        figures.push(("heap_per_object", heap as f64 / objects as f64));
+    }
     if updates > 0 {
-        let cpu_before = process::cpu()?;
-        server::run_writer(options, updates).await?;
+        let cpu_before = process::cpu();
+        writer::change_pods(options, updates).await?;
         until(&counts.updated, updates).await;
-        let cpu = process::cpu()? - cpu_before;
+        let cpu = process::cpu() - cpu_before;
         figures.push(("cpu_per_event", cpu * 1e6 / updates as f64));
     }
     Ok(figures)
 }
 
-async fn until(count: &AtomicUsize, expected: usize) {
+/// Starts a cache of all Pods, waits until its handler has received `objects` of them, and returns what that
+/// took.
+pub(crate) async fn run(
+    library: Library,
+    options: &Arguments,
+    counts: &Counts,
+    objects: usize,
+) -> Result<(Cache, Figures)> {
+    let client = server::client(library).await?;
+    let (start, cpu_before) = (Instant::now(), process::cpu());
+    let cache = match library {
+        Library::Informers => run_informers(client, options, counts).await?,
+        Library::Kube => run_kube(client, options, counts).await?,
+    };
+    until(&counts.added, objects).await;
+    let figures = vec![
+        ("wall", start.elapsed().as_secs_f64() * 1e3),
+        ("cpu", (process::cpu() - cpu_before) * 1e3),
+        ("peak_rss", process::megabytes("VmHWM")?),
+    ];
+    Ok((cache, figures))
+}
+
+pub(crate) async fn until(count: &AtomicUsize, expected: usize) {
     while count.load(Ordering::Relaxed) < expected {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-async fn run_informers(
-    client: Client,
-    options: &Arguments,
-    counts: &Counts,
-) -> Result<SharedInformerFactory> {
+async fn run_informers(client: Client, options: &Arguments, counts: &Counts) -> Result<Cache> {
     let encoding = match options.get::<String>("format").as_deref() {
         Ok("json") => Encoding::Json,
         _ => Encoding::Protobuf,
@@ -82,11 +98,11 @@ async fn run_informers(
         })?;
     factory.start();
     factory.wait_for_sync().await?;
-    Ok(factory)
+    Ok(Cache::Informers(factory))
 }
 
 /// A reflector, as kube's documentation shows it; what it applies counts as an event of a handler.
-async fn run_kube(client: Client, options: &Arguments, counts: &Counts) -> Result<reflector::Store<Pod>> {
+async fn run_kube(client: Client, options: &Arguments, counts: &Counts) -> Result<Cache> {
     let config = match options.get::<String>("kube-start").as_deref() {
         Ok("list") => watcher::Config::default(),
         _ => watcher::Config::default().streaming_lists(),
@@ -103,5 +119,46 @@ async fn run_kube(client: Client, options: &Arguments, counts: &Counts) -> Resul
         futures::future::ready(())
     }));
     store.wait_until_ready().await?;
-    Ok(store)
+    // The writer, in the task above, keeps the objects.
+    Ok(Cache::Kube)
+}
+
+/// Starts a cache of the ConfigMaps of one namespace whose handler calls `seen` with every state.
+pub(crate) async fn run_handler(
+    library: Library,
+    client: Client,
+    namespace: &str,
+    seen: Started,
+) -> Result<Cache> {
+    match library {
+        Library::Informers => {
+            let factory = SharedInformerFactory::builder(client)
+                .namespaces([namespace])
+                .build()?;
+            let informer = factory.core().v1().config_maps().informer();
+            informer.add_handler(move |event: Event<ConfigMap>| match event {
+                Event::Added { object, .. } => seen(&object),
+                Event::Updated { new, .. } => seen(&new),
+                _ => {}
+            })?;
+            factory.start();
+            factory.wait_for_sync().await?;
+            Ok(Cache::Informers(factory))
+        }
+        Library::Kube => {
+            let (store, writer) = reflector::store();
+            let config = watcher::Config::default().streaming_lists();
+            let api = Api::<ConfigMap>::namespaced(client, namespace);
+            let events = reflector(writer, watcher(api, config)).default_backoff();
+            tokio::spawn(events.for_each(move |event| {
+                match event {
+                    Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => seen(&object),
+                    _ => {}
+                }
+                futures::future::ready(())
+            }));
+            store.wait_until_ready().await?;
+            Ok(Cache::Kube)
+        }
+    }
 }

@@ -1,111 +1,95 @@
-//! The programs that measure: builds and runs them, and the server for the rows that need one.
+//! The programs that measure: builds and runs them.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Size;
-use super::rows::{Library, Needs, Row, objects, pods};
+use super::rows::{Library, Needs, Program, Row};
 use super::samples::Figures;
+use super::server::{FILLED, PODS, Server};
+use super::{Peers, Size};
 use crate::process::{self, Ended};
 use crate::{Result, artifact, workspace};
 
 /// The longest time of one run. The slowest rows take less than a minute.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The namespace with many objects.
-const FILLED: &str = "filled";
-
-/// The namespace with many Pods.
-const PODS: &str = "pods";
+/// Where the package is.
+const FOLDER: &str = "tests/bench";
 
 pub(super) struct Programs {
     rust: PathBuf,
-    memory: PathBuf,
+    counting: PathBuf,
+    /// None if no row needs them.
+    mimalloc: Option<PathBuf>,
+    jemalloc: Option<PathBuf>,
     /// None if Go is not installed.
     go: Option<PathBuf>,
 }
 
 impl Programs {
-    /// Builds with the release profile.
-    pub(super) fn build() -> Result<Self> {
+    /// Builds what the rows need, with the release profile.
+    pub(super) fn build(rows: &[&Row], peers: Peers) -> Result<Self> {
+        let needs = |library| rows.iter().any(|row| row.libraries.contains(&library));
+        let with = |library, feature| match needs(library) {
+            true => build_with(feature).map(Some),
+            false => Ok(None),
+        };
+        // First: the build without features, whose programs are not copied, has to be the last one.
+        let mimalloc = with(Library::Mimalloc, "mimalloc")?;
+        let jemalloc = with(Library::Jemalloc, "jemalloc")?;
         let build = ["build", "--release", "-p", "informer-bench"];
+        let go = match peers {
+            Peers::All => build_go()?,
+            Peers::WithoutGo => None,
+        };
         Ok(Self {
-            rust: artifact::build("tests/bench", "informer-bench", &build)?,
-            memory: artifact::build("tests/bench", "informer-bench-memory", &build)?,
-            go: build_go()?,
+            mimalloc,
+            jemalloc,
+            rust: artifact::build(FOLDER, "informer-bench", &build)?,
+            counting: artifact::build(FOLDER, "informer-bench-counting", &build)?,
+            go,
         })
     }
 
-    /// The program that changes Pods while another one measures.
-    pub(super) fn writer(&self) -> &Path {
+    /// The program that serves, and that changes objects while another one measures.
+    pub(super) fn server(&self) -> &Path {
         &self.rust
     }
 
     /// The program that measures a row with a library; none if it needs Go, which is not installed.
     pub(super) fn of(&self, library: Library, row: &Row) -> Option<&Path> {
         match library {
-            Library::Informers if row.name == "memory" => Some(&self.memory),
-            Library::Informers | Library::Kube => Some(&self.rust),
+            Library::Informers | Library::Kube => Some(match row.program {
+                Program::Plain => &self.rust,
+                Program::Counting => &self.counting,
+            }),
+            Library::Mimalloc => self.mimalloc.as_deref(),
+            Library::Jemalloc => self.jemalloc.as_deref(),
             Library::ClientGo | Library::ControllerRuntime => self.go.as_deref(),
         }
     }
-
-    /// Starts a kube-apiserver and etcd, and fills one namespace.
-    pub(super) fn start_server(&self, size: Size, rows: &[&Row]) -> Result<Server> {
-        let mut process = Command::new(&self.rust)
-            .args(["server", "run"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let input = process.stdin.take();
-        let mut kubeconfig = String::new();
-        if let Some(output) = process.stdout.take() {
-            BufReader::new(output).read_line(&mut kubeconfig)?;
-        }
-        let server = Server {
-            kubeconfig: kubeconfig.trim_end().into(),
-            process,
-            input,
-        };
-        if kubeconfig.is_empty() {
-            return Err("cannot start kube-apiserver and etcd; the reason is above".into());
-        }
-        for (needs, fill, namespace, objects) in [
-            (Needs::FilledNamespace, "fill", FILLED, objects(size)),
-            (Needs::Pods, "fill-pods", PODS, pods(size)),
-        ] {
-            if rows.iter().all(|row| row.needs != needs) {
-                continue;
-            }
-            println!("bench: creating {objects} objects in the namespace {namespace}");
-            process::run(
-                Command::new(&self.rust)
-                    .args(["server", fill, "--namespace", namespace])
-                    .args(["--objects", &objects.to_string()])
-                    .env("KUBECONFIG", &server.kubeconfig),
-            )?;
-        }
-        Ok(server)
-    }
 }
 
-/// A running kube-apiserver; it stops when this value is dropped.
-pub(super) struct Server {
-    kubeconfig: PathBuf,
-    process: Child,
-    input: Option<ChildStdin>,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The end of its input ends the program, which ends the servers.
-        drop(self.input.take());
-        let _ = self.process.wait();
-    }
+/// Builds the program with a feature, and copies it, because other builds replace it.
+fn build_with(feature: &str) -> Result<PathBuf> {
+    let build = [
+        "build",
+        "--release",
+        "-p",
+        "informer-bench",
+        "--features",
+        feature,
+        "--bin",
+        "informer-bench",
+    ];
+    let built = artifact::build(FOLDER, "informer-bench", &build)?;
+    let copy = workspace::target()?.join("bench").join(feature);
+    std::fs::create_dir_all(copy.with_file_name(""))?;
+    std::fs::copy(built, &copy)?;
+    Ok(copy)
 }
 
 /// Builds the program in Go, unless Go is not installed.
@@ -128,8 +112,8 @@ fn build_go() -> Result<Option<PathBuf>> {
     Ok(Some(program))
 }
 
-/// Runs a program once and returns the figures it prints. `writer` changes Pods for it.
-pub(super) fn measure(
+/// The command of one run. `writer` changes objects for it.
+pub(super) fn command(
     program: &Path,
     writer: &Path,
     row: &Row,
@@ -137,25 +121,33 @@ pub(super) fn measure(
     size: Size,
     round: usize,
     server: Option<&Server>,
-) -> Result<Figures> {
+) -> Command {
     let mut command = Command::new(program);
-    command.arg(library.name()).args(row.arguments(size));
+    command
+        .arg(library.command())
+        .args(row.arguments(size))
+        .env("BENCH_WRITER", writer);
     match row.needs {
         Needs::Nothing => {}
         Needs::NewNamespace => {
-            let namespace = format!("{}-{}-{round}", row.name, library.name());
+            let namespace = format!("{}-{}-{round}", row.name, library.command());
             command.args(["--namespace", &namespace]);
         }
         Needs::FilledNamespace => {
             command.args(["--namespace", FILLED]);
         }
-        Needs::Pods => {
-            command.args(["--namespace", PODS]).env("BENCH_WRITER", writer);
+        Needs::Pods | Needs::Replay => {
+            command.args(["--namespace", PODS]);
         }
     }
     if let Some(server) = server {
-        command.env("KUBECONFIG", &server.kubeconfig);
+        server.name_in(&mut command);
     }
+    command
+}
+
+/// Runs a program once and returns the figures it prints.
+pub(super) fn measure(mut command: Command, row: &Row, library: Library) -> Result<Figures> {
     let log = workspace::target()?.join("bench/output");
     std::fs::create_dir_all(log.with_file_name(""))?;
     let ended = process::run_limited(&mut command, &log, LIMIT)?;

@@ -1,41 +1,36 @@
-//! The report: a table for readers, and JSON with every sample.
+//! The report: tables for readers, charts, and JSON with every sample.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::Size;
 use super::machine::Machine;
-use super::rows::{Figure, Library, Row};
-use super::samples::{Samples, Summary, Verdict, advantage};
+use super::rows::{Against, Figure, Goal, Group, Library, Row};
+use super::samples::{Judged, Samples, overall};
+use super::{PodsFrom, Size, charts};
 use crate::Result;
-
-/// The libraries that others are compared with, as columns.
-const COLUMNS: [Library; 4] = [
-    Library::Informers,
-    Library::ClientGo,
-    Library::ControllerRuntime,
-    Library::Kube,
-];
 
 pub(super) struct Report<'a> {
     pub(super) machine: Machine,
     pub(super) size: Size,
     pub(super) rounds: usize,
+    pub(super) pods_from: PodsFrom,
     pub(super) rows: Vec<&'a Row>,
     pub(super) samples: Samples,
 }
 
 impl Report<'_> {
-    /// Writes `results.md` and `results.json`.
+    /// Writes `results.md`, `results.json` and the charts.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         let json = serde_json::to_string_pretty(&self.json())?;
-        for (name, text) in [
-            ("results.md", self.markdown()),
-            ("results.json", format!("{json}\n")),
-        ] {
+        let mut files = vec![
+            ("results.md".to_owned(), self.markdown()),
+            ("results.json".to_owned(), format!("{json}\n")),
+        ];
+        files.extend(charts::all(&self.rows, &self.samples));
+        for (name, text) in files {
             let path = folder.join(name);
             std::fs::write(&path, text)?;
             println!("bench: wrote {}", path.display());
@@ -45,14 +40,16 @@ impl Report<'_> {
 
     pub(super) fn markdown(&self) -> String {
         let machine = &self.machine;
-        let size = match self.size {
-            Size::Full => "full",
-            Size::Quick => "quick",
-        };
         let mut text = String::from("# Results\n\nWritten by `cargo xtask bench`; ");
         text += "[README.md](README.md) explains the rows. Each cell has the median, the\nsmallest and the ";
-        text += "largest result, and how many times better ours is.\n\n";
-        let _ = writeln!(text, "- {}, {size} size, {} rounds", machine.date, self.rounds);
+        text += "largest result. A ratio is ours divided by the other one.\n\n";
+        let _ = writeln!(
+            text,
+            "- {}, {} size, {} rounds",
+            machine.date,
+            self.size_name(),
+            self.rounds
+        );
         let _ = writeln!(
             text,
             "- {}, {} cores, {}",
@@ -61,32 +58,86 @@ impl Report<'_> {
         let _ = writeln!(text, "- {}; {}", machine.rust, machine.go);
         let _ = writeln!(
             text,
-            "- load of the machine: {} before, {} after\n",
+            "- load of the machine: {} before, {} after",
             machine.load_before, machine.load_after
         );
-        let names: Vec<_> = COLUMNS.iter().map(|library| library.name()).collect();
-        let _ = writeln!(text, "| row | figure | {} | |", names.join(" | "));
-        let _ = writeln!(text, "|---|---|{}---|", "---|".repeat(COLUMNS.len()));
-        for row in &self.rows {
-            for figure in row.figures {
-                self.line(&mut text, row, figure);
-            }
+        if self.pods_from == PodsFrom::Replay {
+            text += "- No kube-apiserver: Pods come from the replay server, and rows that need more are \
+                     missing. Without Go, the libraries\n  in Go are missing too.\n";
+        }
+        for name in charts::all(&self.rows, &self.samples).keys() {
+            let _ = write!(text, "\n![{}]({name})\n", name.trim_end_matches(".svg"));
+        }
+        for group in Group::ALL {
+            self.table(&mut text, group);
         }
         text
     }
 
-    fn line(&self, text: &mut String, row: &Row, figure: &Figure) {
-        let cells: Vec<String> = COLUMNS
+    fn size_name(&self) -> &'static str {
+        match self.size {
+            Size::Full => "full",
+            Size::Quick => "quick",
+        }
+    }
+
+    fn table(&self, text: &mut String, group: Group) {
+        let rows: Vec<&&Row> = self.rows.iter().filter(|row| row.group == group).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let mut columns = Library::ALL.to_vec();
+        columns.retain(|library| rows.iter().any(|row| row.libraries.contains(library)));
+        let names: Vec<_> = columns.iter().map(|library| library.name()).collect();
+        let _ = writeln!(text, "\n## {}\n", group.title());
+        let _ = writeln!(
+            text,
+            "| row | figure | {} | ratio | bar | aim | |",
+            names.join(" | ")
+        );
+        let _ = writeln!(text, "|---|---|{}---|---|---|---|", "---|".repeat(columns.len()));
+        for row in rows {
+            for figure in row.figures {
+                self.line(text, row, figure, &columns);
+            }
+        }
+    }
+
+    fn line(&self, text: &mut String, row: &Row, figure: &Figure, columns: &[Library]) {
+        let cells: Vec<String> = columns
             .iter()
             .map(|library| self.cell(row, *library, figure))
             .collect();
-        let verdict = verdict(self.samples.verdict(row, figure), figure);
+        let judged = self.samples.judge(row, figure);
+        let sign = match figure.goal {
+            Goal::Larger => "≥",
+            Goal::Smaller | Goal::Shown => "≤",
+        };
+        let list = |texts: Vec<String>| texts.join("; ");
+        let ratios = list(judged.iter().map(ratio).collect());
+        // A bar that names nothing else than "no other library ahead" is the default.
+        let named = || {
+            judged
+                .iter()
+                .filter(|judged| judged.bar.against != Against::OtherLibraries)
+        };
+        let bars = list(
+            named()
+                .map(|judged| format!("{sign} {}", judged.bar.bar))
+                .collect(),
+        );
+        let aims = list(
+            named()
+                .filter_map(|judged| Some(format!("{sign} {}", judged.bar.aim?)))
+                .collect(),
+        );
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {verdict} |",
+            "| {} | {} | {} | {ratios} | {bars} | {aims} | {} |",
             row.title,
             figure.title,
-            cells.join(" | ")
+            cells.join(" | "),
+            overall(&judged).map_or("", |verdict| verdict.word())
         );
     }
 
@@ -98,18 +149,7 @@ impl Report<'_> {
             return String::new();
         };
         let spread = format!("{} – {}", number(summary.smallest), number(summary.largest));
-        match self.advantage(row, library, figure, &summary) {
-            Some(times) => format!("{} ({spread}), {times:.2}×", number(summary.median)),
-            None => format!("{} ({spread})", number(summary.median)),
-        }
-    }
-
-    fn advantage(&self, row: &Row, library: Library, figure: &Figure, other: &Summary) -> Option<f64> {
-        if library == Library::Informers {
-            return None;
-        }
-        let ours = self.samples.summary(row, Library::Informers, figure)?;
-        advantage(figure.goal, ours.median, other.median)
+        format!("{} ({spread})", number(summary.median))
     }
 
     fn json(&self) -> Value {
@@ -120,8 +160,9 @@ impl Report<'_> {
             .collect();
         json!({
             "machine": self.machine.json(),
-            "size": format!("{:?}", self.size).to_lowercase(),
+            "size": self.size_name(),
             "rounds": self.rounds,
+            "pods_from": format!("{:?}", self.pods_from),
             "rows": rows,
         })
     }
@@ -135,41 +176,48 @@ impl Report<'_> {
                     "smallest": summary.smallest,
                     "largest": summary.largest,
                     "samples": summary.samples,
-                    "ours_is_better_by": self.advantage(row, *library, figure, &summary),
                 }),
                 None => json!({ "missing": self.samples.why_missing(row, *library) }),
             };
             libraries.insert(library.name().to_owned(), value);
         }
+        let judged = self.samples.judge(row, figure);
+        let bars: Vec<Value> = judged
+            .iter()
+            .map(|judged| {
+                json!({
+                    "against": judged.against,
+                    "ratio": judged.ratio,
+                    "bar": judged.bar.bar,
+                    "aim": judged.bar.aim,
+                    "verdict": judged.verdict.word(),
+                })
+            })
+            .collect();
         json!({
             "row": row.name,
             "figure": figure.name,
             "goal": format!("{:?}", figure.goal).to_lowercase(),
-            "verdict": word(self.samples.verdict(row, figure)),
+            "verdict": overall(&judged).map(|verdict| verdict.word()),
+            "bars": bars,
             "libraries": libraries,
         })
     }
 }
 
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Short => "short",
-        Verdict::Shown => "",
+/// A ratio and what it refers to.
+fn ratio(judged: &Judged) -> String {
+    match judged.against {
+        Some(other) => format!("{:.2}× {other}", judged.ratio),
+        None => number(judged.ratio),
     }
 }
 
-/// The verdict, with the bar if it is not simply client-go's result.
-fn verdict(verdict: Verdict, figure: &Figure) -> String {
-    match verdict {
-        Verdict::Shown => String::new(),
-        _ if figure.bar == 1.0 => word(verdict).to_owned(),
-        _ => format!("{} (bar {}×)", word(verdict), figure.bar),
+/// A number with separators, and with digits after the point if it is small.
+pub(super) fn number(value: f64) -> String {
+    if value.abs() < 10.0 {
+        return format!("{value:.2}");
     }
-}
-
-/// A number with separators, and one digit after the point if it is small.
-fn number(value: f64) -> String {
     if value.abs() < 100.0 {
         return format!("{value:.1}");
     }
@@ -194,5 +242,6 @@ mod tests {
         assert_eq!(number(-1_234.0), "-1,234");
         assert_eq!(number(999.0), "999");
         assert_eq!(number(12.34), "12.3");
+        assert_eq!(number(1.049), "1.05");
     }
 }

@@ -1,8 +1,8 @@
-//! The results of the runs, and their medians.
+//! The results of the runs, their medians, and which bars they reach.
 
 use std::collections::BTreeMap;
 
-use super::rows::{Figure, Goal, Library, Row};
+use super::rows::{Against, Bar, Figure, Goal, Library, Row};
 
 /// The figures of one run, by name.
 pub(super) type Figures = BTreeMap<String, f64>;
@@ -24,15 +24,36 @@ pub(super) struct Summary {
     pub(super) samples: Vec<f64>,
 }
 
-/// How this library compares with the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How ours compares with one bar.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judged {
+    /// What it is compared with: a library, a row, or nothing.
+    pub(super) against: Option<&'static str>,
+    /// Ours divided by that; ours itself if it is compared with nothing.
+    pub(super) ratio: f64,
+    pub(super) bar: Bar,
+    pub(super) verdict: Verdict,
+}
+
+/// What is reached, from worst to best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
-    /// The bar is reached, and no other library is ahead.
-    Pass,
-    /// The bar is not reached, or another library is ahead.
+    /// Less than the bar.
     Short,
-    /// The figure has no goal, or nothing to compare with.
-    Shown,
+    /// The bar.
+    Pass,
+    /// The aim, which is beyond the bar.
+    Aim,
+}
+
+impl Verdict {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Pass => "pass",
+            Self::Aim => "aim",
+        }
+    }
 }
 
 impl Samples {
@@ -56,7 +77,11 @@ impl Samples {
     }
 
     pub(super) fn summary(&self, row: &Row, library: Library, figure: &Figure) -> Option<Summary> {
-        let runs = self.runs.get(&(row.name, library))?;
+        self.summary_of(row.name, library, figure)
+    }
+
+    fn summary_of(&self, row: &'static str, library: Library, figure: &Figure) -> Option<Summary> {
+        let runs = self.runs.get(&(row, library))?;
         let samples: Vec<f64> = runs
             .iter()
             .filter_map(|run| run.get(figure.name).copied())
@@ -64,34 +89,83 @@ impl Samples {
         Summary::new(samples)
     }
 
-    pub(super) fn verdict(&self, row: &Row, figure: &Figure) -> Verdict {
-        let (ours, others) = match row.libraries {
-            [ours, others @ ..] => (self.summary(row, *ours, figure), others),
-            [] => (None, &[][..]),
+    /// Compares ours with every bar for which there is a result.
+    pub(super) fn judge(&self, row: &Row, figure: &Figure) -> Vec<Judged> {
+        let Some(ours) = self.summary(row, Library::Informers, figure) else {
+            return Vec::new();
         };
-        let others = others.iter().filter_map(|other| {
-            let bar = match other {
-                Library::ClientGo => figure.bar,
-                _ => 1.0,
+        let names_client_go = figure.bars.iter().any(|bar| bar.against == Against::ClientGo);
+        let mut judged = Vec::new();
+        for bar in figure.bars {
+            let others: Vec<(Option<&'static str>, f64)> = match bar.against {
+                Against::Value => vec![(None, 1.0)],
+                Against::Row(other) if other == row.name => Vec::new(),
+                Against::Row(other) => {
+                    let result = self.summary_of(other, Library::Informers, figure);
+                    result
+                        .map(|result| (Some(other), result.median))
+                        .into_iter()
+                        .collect()
+                }
+                Against::ClientGo => self.others(row, figure, |library| library == Library::ClientGo),
+                Against::OtherLibraries => self.others(row, figure, |library| {
+                    library != Library::ClientGo || !names_client_go
+                }),
             };
-            Some(bar * self.summary(row, *other, figure)?.median)
-        });
-        let Some(ours) = ours else { return Verdict::Shown };
-        verdict(figure.goal, ours.median, others)
+            judged.extend(others.into_iter().filter_map(|(against, other)| {
+                Some(Judged {
+                    against,
+                    ratio: ours.median / other,
+                    bar: *bar,
+                    verdict: verdict(figure.goal, bar, ours.median, other)?,
+                })
+            }));
+        }
+        judged
+    }
+
+    fn others(
+        &self,
+        row: &Row,
+        figure: &Figure,
+        is_meant: impl Fn(Library) -> bool,
+    ) -> Vec<(Option<&'static str>, f64)> {
+        let libraries = row.libraries.iter().skip(1).filter(|library| is_meant(**library));
+        libraries
+            .filter_map(|library| {
+                let result = self.summary(row, *library, figure)?;
+                Some((Some(library.name()), result.median))
+            })
+            .collect()
     }
 }
 
-/// Compares with what has to be reached.
-fn verdict(goal: Goal, ours: f64, wanted: impl Iterator<Item = f64>) -> Verdict {
-    let mut wanted = wanted.peekable();
-    if goal == Goal::Shown || wanted.peek().is_none() {
-        return Verdict::Shown;
+/// What is reached by ours beside the other result; `None` without a goal.
+fn verdict(goal: Goal, bar: &Bar, ours: f64, other: f64) -> Option<Verdict> {
+    let reaches = |times: f64| match goal {
+        Goal::Larger => Some(ours >= times * other),
+        Goal::Smaller => Some(ours <= times * other),
+        Goal::Shown => None,
+    };
+    let aims = match bar.aim {
+        Some(aim) => reaches(aim)?,
+        None => false,
+    };
+    Some(match (aims, reaches(bar.bar)?) {
+        (true, _) => Verdict::Aim,
+        (false, true) => Verdict::Pass,
+        (false, false) => Verdict::Short,
+    })
+}
+
+/// The worst of several; an aim counts if every bar that has one reaches it.
+pub(super) fn overall(judged: &[Judged]) -> Option<Verdict> {
+    if judged.iter().any(|judged| judged.verdict == Verdict::Short) {
+        return Some(Verdict::Short);
     }
-    let is_ahead = wanted.all(|wanted| match goal {
-        Goal::Larger => ours >= wanted,
-        Goal::Smaller | Goal::Shown => ours <= wanted,
-    });
-    if is_ahead { Verdict::Pass } else { Verdict::Short }
+    let with_aim = judged.iter().filter(|judged| judged.bar.aim.is_some());
+    let worst = with_aim.map(|judged| judged.verdict).min();
+    worst.or(judged.first().map(|_| Verdict::Pass))
 }
 
 impl Summary {
@@ -107,45 +181,6 @@ impl Summary {
     }
 }
 
-/// How many times better ours is: above 1 is ahead. None without a goal, and for negative times.
-pub(super) fn advantage(goal: Goal, ours: f64, other: f64) -> Option<f64> {
-    match goal {
-        _ if ours <= 0.0 || other <= 0.0 => None,
-        Goal::Larger => Some(ours / other),
-        Goal::Smaller => Some(other / ours),
-        Goal::Shown => None,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_a_sample_and_the_spread_its_bounds() {
-        let summary = Summary::new(vec![5.0, 1.0, 4.0, 9.0, 2.0]).expect("not empty");
-        assert_eq!(
-            (summary.median, summary.smallest, summary.largest),
-            (4.0, 1.0, 9.0)
-        );
-        assert_eq!(Summary::new(Vec::new()), None);
-    }
-
-    #[test]
-    fn a_row_passes_only_if_no_library_is_ahead() {
-        let of = |goal, others: &[f64]| verdict(goal, 10.0, others.iter().copied());
-        assert_eq!(of(Goal::Larger, &[9.0, 10.0]), Verdict::Pass);
-        assert_eq!(of(Goal::Larger, &[9.0, 10.5]), Verdict::Short);
-        assert_eq!(of(Goal::Smaller, &[9.0, 10.5]), Verdict::Short);
-        assert_eq!(of(Goal::Smaller, &[11.0]), Verdict::Pass);
-        assert_eq!(of(Goal::Smaller, &[]), Verdict::Shown);
-        assert_eq!(of(Goal::Shown, &[1.0]), Verdict::Shown);
-    }
-
-    #[test]
-    fn an_advantage_above_one_is_ahead_for_either_goal() {
-        assert_eq!(advantage(Goal::Larger, 3.0, 2.0), Some(1.5));
-        assert_eq!(advantage(Goal::Smaller, 2.0, 3.0), Some(1.5));
-        assert_eq!(advantage(Goal::Smaller, -2.0, 3.0), None);
-    }
-}
+#[path = "samples_tests.rs"]
+mod tests;

@@ -1,0 +1,87 @@
+//! A source of small Pods without a server: a list, and the changes that a channel delivers.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _, stream};
+use informer_core::ResourceVersion;
+use informer_core::source::{
+    ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, SourceError, WatchEvent, WatchListSupport,
+    WatchRequest, WatchStream,
+};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tokio::sync::{Mutex, mpsc};
+
+/// The namespace of all Pods.
+pub const NAMESPACE: &str = "bench";
+
+/// The name of a Pod.
+pub fn name(number: usize) -> String {
+    format!("pod-{number:07}")
+}
+
+/// A Pod with metadata only, at version 1.
+pub fn pod(number: usize) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            namespace: Some(NAMESPACE.to_owned()),
+            name: Some(name(number)),
+            uid: Some("u".to_owned()),
+            resource_version: Some("1".to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..Pod::default()
+    }
+}
+
+/// Lists the Pods, and watches what is sent to the channel.
+pub struct Feed {
+    pods: Arc<[Pod]>,
+    events: Arc<Mutex<mpsc::Receiver<WatchEvent<Pod>>>>,
+}
+
+impl Feed {
+    /// Creates a source and the sending end of its channel, which holds this many events.
+    pub fn new(pods: Arc<[Pod]>, capacity: usize) -> (Self, mpsc::Sender<WatchEvent<Pod>>) {
+        let (sender, events) = mpsc::channel(capacity);
+        let events = Arc::new(Mutex::new(events));
+        (Self { pods, events }, sender)
+    }
+}
+
+impl ListWatch<Pod> for Feed {
+    fn list(&self, _: ListRequest) -> BoxFuture<'_, Result<ListStream<Pod>, SourceError>> {
+        let metadata = ListMetadata {
+            resource_version: Some(ResourceVersion::new("1")),
+            ..ListMetadata::default()
+        };
+        let items: Vec<_> = self
+            .pods
+            .iter()
+            .map(|pod| ListEvent::Item(Arc::new(pod.clone())))
+            .collect();
+        let events = items.into_iter().chain([ListEvent::Metadata(metadata)]);
+        async { Ok(stream::iter(events.map(Ok)).boxed()) }.boxed()
+    }
+
+    fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Pod>, SourceError>> {
+        let events = self.events.clone().lock_owned();
+        async {
+            let events = stream::unfold(events.await, async |mut events| {
+                let event = events.recv().await?;
+                Some((Ok(event), events))
+            });
+            Ok(events.boxed())
+        }
+        .boxed()
+    }
+
+    fn watch_list(&self) -> WatchListSupport {
+        WatchListSupport::Unsupported
+    }
+
+    fn resource(&self) -> &str {
+        "pods"
+    }
+}

@@ -1,0 +1,126 @@
+//! Pods in both wire formats, made from one: only name, UID, namespace and version differ.
+//!
+//! `pod.pb` is the Pod of [`source`], encoded by the program in Go. A value that differs is replaced by one
+//! of the same length, so the lengths inside the protobuf message stay valid and a Pod is made by copying.
+
+use crate::pods;
+
+/// The number of the Pod that is the template: seven digits that occur only where the number is meant.
+const NUMBER: usize = 9_999_999;
+const NUMBER_TEXT: &[u8] = b"9999999";
+const VERSION_TEXT: &[u8] = b"10999999";
+const NAMESPACE_TEXT: &[u8] = b"team-24";
+
+const PROTOBUF: &[u8] = include_bytes!("../pod.pb");
+
+/// How many Pods are in each namespace.
+pub const PODS_PER_NAMESPACE: usize = 200;
+
+/// The first version: all versions have as many digits.
+pub const FIRST_VERSION: u64 = 10_000_000;
+
+/// The JSON of the template. `pod.pb` is its encoding; see docs/bench/README.md.
+pub fn source() -> String {
+    pods::json(NUMBER)
+}
+
+/// The namespace of a Pod.
+pub fn namespace(number: usize) -> String {
+    format!("n-{:05}", number / PODS_PER_NAMESPACE)
+}
+
+/// The name of a Pod.
+pub fn name(number: usize) -> String {
+    format!("checkout-39-6d4cf56db9-{number:07}")
+}
+
+/// Makes Pods in one wire format.
+pub struct Template {
+    bytes: Vec<u8>,
+    numbers: Vec<usize>,
+    versions: Vec<usize>,
+    namespaces: Vec<usize>,
+}
+
+impl Template {
+    /// Pods in JSON.
+    pub fn json() -> Self {
+        Self::new(source().into_bytes())
+    }
+
+    /// Pods in protobuf, without the envelope.
+    pub fn protobuf() -> Self {
+        Self::new(PROTOBUF.to_vec())
+    }
+
+    fn new(bytes: Vec<u8>) -> Self {
+        let places = |text: &[u8]| -> Vec<usize> {
+            let windows = bytes.windows(text.len()).enumerate();
+            windows
+                .filter(|(_, window)| *window == text)
+                .map(|(place, _)| place)
+                .collect()
+        };
+        Self {
+            numbers: places(NUMBER_TEXT),
+            versions: places(VERSION_TEXT),
+            namespaces: places(NAMESPACE_TEXT),
+            bytes,
+        }
+    }
+
+    /// The number of bytes of a Pod.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Appends a Pod.
+    pub fn write(&self, number: usize, version: u64, output: &mut Vec<u8>) {
+        let start = output.len();
+        output.extend_from_slice(&self.bytes);
+        let pod = &mut output[start..];
+        for (places, text) in [
+            (&self.numbers, format!("{number:07}")),
+            (&self.versions, format!("{version:08}")),
+            (&self.namespaces, namespace(number)),
+        ] {
+            for place in places {
+                pod[*place..place + text.len()].copy_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    /// A Pod with the first version.
+    pub fn pod(&self, number: usize) -> Vec<u8> {
+        let mut pod = Vec::new();
+        self.write(number, FIRST_VERSION, &mut pod);
+        pod
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_core::source::{Decode as _, JsonDecoder, ManagedFields};
+    use k8s_openapi::api::core::v1::Pod;
+
+    use super::*;
+
+    /// Compares both formats, so that rows in JSON and protobuf measure the same objects.
+    #[test]
+    fn a_pod_is_the_same_in_both_formats() {
+        let (json, protobuf) = (Template::json(), Template::protobuf());
+        let from_json = JsonDecoder::of::<Pod>(&(), ManagedFields::Keep);
+        let from_protobuf = informer_protobuf::decoder::<Pod>().expect("a built-in kind");
+        for number in [0, 199, 200, 159_999] {
+            let expected = from_json.decode(&json.pod(number)).expect("JSON of a Pod");
+            let found = from_protobuf(&protobuf.pod(number), ManagedFields::Keep).expect("a Pod");
+            assert_eq!(
+                found, expected,
+                "`pod.pb` is not the Pod of `source`: encode it again, see docs/bench/README.md"
+            );
+            assert_eq!(found.metadata.name, Some(name(number)));
+            assert_eq!(found.metadata.namespace, Some(namespace(number)));
+            assert_eq!(found.metadata.resource_version, Some(FIRST_VERSION.to_string()));
+        }
+    }
+}
