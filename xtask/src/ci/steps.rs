@@ -91,6 +91,8 @@ fn suites() -> Result<Passed> {
             "simulation",
             "--test",
             "proxy",
+            "--test",
+            "allocations",
         ])
         .args(["--lib", "--bin", "xtask"]))?;
     Ok(Passed::Ran)
