@@ -151,9 +151,8 @@ pub(crate) async fn run_handler(
             let api = Api::<ConfigMap>::namespaced(client, namespace);
             let events = reflector(writer, watcher(api, config)).default_backoff();
             tokio::spawn(events.for_each(move |event| {
-                match event {
-                    Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => seen(&object),
-                    _ => {}
+                if let Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) = event {
+                    seen(&object);
                 }
                 futures::future::ready(())
             }));

@@ -93,6 +93,8 @@ fn suites() -> Result<Passed> {
             "proxy",
             "--test",
             "allocations",
+            "--test",
+            "template",
         ])
         .args(["--lib", "--bin", "xtask"]))?;
     Ok(Passed::Ran)
