@@ -19,9 +19,6 @@ fn a_pod_is_the_same_in_both_formats() {
         );
         assert_eq!(found.metadata.name, Some(name(number)));
         assert_eq!(found.metadata.namespace, Some(namespace(number)));
-        assert_eq!(
-            found.metadata.resource_version,
-            Some(FIRST_VERSION.to_string())
-        );
+        assert_eq!(found.metadata.resource_version, Some(FIRST_VERSION.to_string()));
     }
 }

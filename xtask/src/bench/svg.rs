@@ -25,7 +25,7 @@ pub(super) struct Value {
     pub(super) largest: f64,
 }
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 840.0;
 /// Where bars begin: labels are left of it.
 const LEFT: f64 = 150.0;
 /// The length of the longest bar; its number follows it.
