@@ -19,16 +19,13 @@ const WIDTHS: [&str; 4] = ["0.1", "0.3", "0.6", "1.0"];
 /// Runs the row once under perf, and writes `profile-ROW.svg` below the target folder.
 pub(super) fn run(name: &str, size: Size) -> Result<()> {
     let row = rows::all().find(|row| row.name == name).ok_or_else(no_such_row)?;
-    for (tool, package) in [
-        (
-            "perf",
-            "the package linux-perf or linux-tools of your distribution",
-        ),
-        ("inferno-collapse-perf", "`cargo install inferno`"),
-        ("inferno-flamegraph", "`cargo install inferno`"),
+    for (tool, fix) in [
+        ("perf", "install the package linux-perf or linux-tools"),
+        ("inferno-collapse-perf", "run `cargo install inferno`"),
+        ("inferno-flamegraph", "run `cargo install inferno`"),
     ] {
         if !works(Command::new(tool).arg("--help")) && !works(Command::new(tool).arg("--version")) {
-            return Err(format!("`{tool}` is not installed: install {package}").into());
+            return Err(format!("`{tool}` is not installed: {fix}").into());
         }
     }
     let program = build()?;
