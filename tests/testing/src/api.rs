@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
+use serde_json::Value;
 
 use crate::discovery;
-use crate::encode::{IncludeObject, Shape, Typed, View};
+use crate::encode::{Form, IncludeObject, Shape, Typed, View};
 use crate::error::ApiError;
 use crate::faults::{Fault, Plan};
 use crate::list::{self, ListAnswer, Listing};
 use crate::object::Stored;
+use crate::protobuf::TypeNames;
 use crate::registry::{Resource, Subresource};
 use crate::request::{ListOptions, ResourcePath, Verb};
 use crate::respond::{self, Body};
@@ -33,7 +35,7 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call, plan: Plan) -> Response<
         .registry
         .get(&path.group, &path.version, &path.plural);
     let Some(resource) = resource else {
-        return discovery::unknown(shared, path);
+        return discovery::unknown(shared, call, path);
     };
     let request = ResourceCall {
         shared,
@@ -43,7 +45,7 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call, plan: Plan) -> Response<
     };
     request
         .answer(plan)
-        .unwrap_or_else(|error| respond::error(&error))
+        .unwrap_or_else(|error| respond::error(&error, shared.error_format(call.accept())))
 }
 
 /// A request for a served resource.
@@ -97,18 +99,19 @@ impl ResourceCall<'_> {
         self.path.name.as_deref().unwrap_or_default()
     }
 
-    fn shape(&self) -> Result<Shape, ApiError> {
-        let include = || IncludeObject::read(self.call.target.parameter("includeObject"));
-        Shape::negotiate(self.call.accept()).map(|shape| match shape {
-            Shape::Table(_) => Shape::Table(include()),
-            other => other,
-        })
+    fn form(&self) -> Result<Form, ApiError> {
+        let media_types = self.shared.settings.media_types;
+        let mut form = Form::negotiate(self.call.accept(), media_types, self.resource.origin)?;
+        if let Shape::Table(include) = &mut form.shape {
+            *include = IncludeObject::read(self.call.target.parameter("includeObject"));
+        }
+        Ok(form)
     }
 
-    fn view(&self, shape: Shape) -> View<'_> {
+    fn view(&self, form: Form) -> View<'_> {
         View {
             resource: self.resource,
-            shape,
+            form,
             now: self.shared.clock.now(),
         }
     }
@@ -119,9 +122,17 @@ impl ResourceCall<'_> {
 
     fn object(&self, code: u16, stored: &Stored) -> Result<Response<Body>, ApiError> {
         let mut buffer = Vec::new();
-        self.view(self.shape()?).object(&mut buffer, stored, Typed::Named);
-        buffer.push(b'\n');
-        Ok(respond::answer(code, respond::JSON, respond::whole(buffer)))
+        let view = self.view(self.form()?);
+        view.object(&mut buffer, stored, Typed::Named);
+        let format = view.form.format;
+        let body = format.body(&view.names(), buffer);
+        Ok(respond::answer(code, format.content_type(), respond::whole(body)))
+    }
+
+    /// Answers with an object that is not of the resource's kind.
+    fn other(&self, names: &TypeNames, value: &Value) -> Response<Body> {
+        let format = self.shared.error_format(self.call.accept());
+        respond::object(200, format, names, value)
     }
 
     fn get(&self) -> Result<Response<Body>, ApiError> {
@@ -137,7 +148,7 @@ impl ResourceCall<'_> {
     }
 
     fn list(&self, plan: &Plan) -> Result<Response<Body>, ApiError> {
-        let (options, mut shape) = (self.options()?, self.shape()?);
+        let (options, mut form) = (self.options()?, self.form()?);
         if plan.has(&Fault::ExpireToken) {
             let after = list::token_key(&options.continue_token).unwrap_or_default();
             return Err(list::expired_token(&after));
@@ -155,22 +166,22 @@ impl ResourceCall<'_> {
             answer.version.clear();
         }
         if plan.has(&Fault::Table) {
-            shape = Shape::Table(IncludeObject::Metadata);
+            form = Form::forced_table();
         }
-        let view = self.view(shape);
+        let view = self.view(form);
         let mut items = items(&view, &answer);
         plan.add_foreign(&mut items);
         plan.garble_items(&mut items);
         let bytes = view.list(&answer.metadata(self.resource.origin), &items);
-        Ok(self.damaged(bytes, plan))
+        Ok(self.damaged(bytes, form, plan))
     }
 
     /// Returns the body of a list, with the faults applied.
-    fn damaged(&self, mut bytes: Vec<u8>, plan: &Plan) -> Response<Body> {
+    fn damaged(&self, mut bytes: Vec<u8>, form: Form, plan: &Plan) -> Response<Body> {
         if let Some(limit) = plan.truncate_bytes() {
             bytes.truncate(limit);
         }
-        let document = respond::Document::new(bytes, self.call.accepts_gzip());
+        let document = respond::Document::new(bytes, form.format, self.call.accepts_gzip());
         let piece = plan.fragment().unwrap_or(respond::CHUNK);
         document.answer(piece, plan.cut_bytes())
     }
@@ -188,15 +199,15 @@ impl ResourceCall<'_> {
     }
 
     fn watch(&self, plan: Plan) -> Result<Response<Body>, ApiError> {
-        let shape = match plan.has(&Fault::Table) {
-            true => Shape::Table(IncludeObject::Metadata),
-            false => self.shape()?,
+        let form = match plan.has(&Fault::Table) {
+            true => Form::forced_table(),
+            false => self.form()?,
         };
         let request = WatchRequest {
             resource: self.resource.clone(),
             namespace: self.namespace().to_owned(),
             options: self.options()?,
-            shape,
+            form,
             accepts_gzip: self.call.accepts_gzip(),
         };
         Ok(respond::watch(Watch::open(self.shared, request, plan)?))

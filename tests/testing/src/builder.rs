@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::clock::{Clock, RunningClock};
+use crate::encode::MediaTypes;
 use crate::list::WatchCache;
 use crate::request::WatchList;
 use crate::server::ApiServer;
@@ -15,6 +16,16 @@ use crate::state::{GarbageCollection, State};
 use crate::storage::Storage;
 use crate::version::VersionFormat;
 use crate::watch::ExpiredWatch;
+
+/// The environment variable that makes servers speak JSON only, if its value is `json`.
+pub const FORMAT: &str = "INFORMER_TESTING_FORMAT";
+
+fn media_types() -> MediaTypes {
+    match std::env::var(FORMAT) {
+        Ok(format) if format == "json" => MediaTypes::JsonOnly,
+        _ => MediaTypes::All,
+    }
+}
 
 /// Configures an [`ApiServer`].
 #[derive(Clone, Debug)]
@@ -33,6 +44,7 @@ pub struct Builder {
 impl Default for Builder {
     fn default() -> Self {
         let settings = Settings {
+            media_types: media_types(),
             watch_cache: WatchCache::On,
             watch_list: WatchList::On,
             expired_watch: ExpiredWatch::InStream,
@@ -84,6 +96,13 @@ impl Builder {
     /// that needs them gets 410.
     pub fn history(mut self, changes: usize) -> Self {
         self.history = changes;
+        self
+    }
+
+    /// Sets the encodings that the server speaks. Default: all of them, or only JSON if the environment
+    /// variable [`INFORMER_TESTING_FORMAT`](FORMAT) is `json`, so that a whole suite can run in both.
+    pub fn media_types(mut self, media_types: MediaTypes) -> Self {
+        self.settings.media_types = media_types;
         self
     }
 

@@ -52,10 +52,10 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call) -> Response<Body> {
 }
 
 /// Answers a request for a resource that is not served.
-pub(crate) fn unknown(shared: &Arc<Shared>, path: &ResourcePath) -> Response<Body> {
+pub(crate) fn unknown(shared: &Arc<Shared>, call: &Call, path: &ResourcePath) -> Response<Body> {
     let state = shared.state();
     match state.registry.all().any(|resource| resource.group == path.group) {
-        true => respond::error(&ApiError::no_such_resource()),
+        true => respond::error(&ApiError::no_such_resource(), shared.error_format(call.accept())),
         false => no_such_page(),
     }
 }

@@ -69,7 +69,8 @@
 //!   when the revision was compacted.
 //! - **Custom resources**: served at once and in every served version; removing the definition deletes its
 //!   objects and ends its watches.
-//! - **Forms**: JSON, PartialObjectMetadata, and Tables with name, phase and age.
+//! - **Forms**: JSON, protobuf for built-in kinds (requests, answers, watches and errors),
+//!   PartialObjectMetadata, and Tables with name, phase and age.
 //! - **Discovery**: `/api`, `/apis`, aggregated discovery, `/version`, `/healthz`, and the parts of
 //!   `/openapi` that kubectl needs.
 //! - **Reproducible**: UIDs, generated names and random faults come from seeds, timestamps from a
@@ -92,8 +93,8 @@
 //! - A version in the future is refused immediately; the real server waits three seconds for it.
 //! - No conversion: all versions of a kind have the same fields. `events` and `events.events.k8s.io` are two
 //!   resources here.
-//! - No protobuf, CBOR or YAML, so no kubectl command that sends protobuf, such as `kubectl create
-//!   deployment`.
+//! - No CBOR or YAML. Discovery is JSON. Protobuf has only the fields that the JSON has: fields that Go
+//!   always writes are not added.
 //! - No websockets; no `exec`, `log`, `proxy`, `binding`, `eviction` or `token`; no access reviews; no TLS,
 //!   no HTTP/2.
 //! - No storage: all state is lost when the server is dropped.
@@ -128,6 +129,7 @@ mod managed;
 mod object;
 mod openapi;
 mod patch;
+mod protobuf;
 mod pulse;
 mod registry;
 mod request;
@@ -145,9 +147,10 @@ mod until;
 mod version;
 mod watch;
 
-pub use builder::Builder;
+pub use builder::{Builder, FORMAT};
 pub use clock::Clock;
 pub use crd_yaml::CrdYamlError;
+pub use encode::MediaTypes;
 pub use error::ApiError;
 pub use faults::{Cut, Fault, FaultId, Faults, Garble, Profile, Rule};
 pub use list::WatchCache;

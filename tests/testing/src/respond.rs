@@ -9,14 +9,14 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use serde_json::Value;
 
+use crate::encode::Format;
 use crate::error::ApiError;
+use crate::protobuf::TypeNames;
 use crate::shared::BoxError;
 use crate::watch::{Watch, broken, gzip};
 
 /// The body of every answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
-
-pub(crate) const JSON: &str = "application/json";
 
 /// Answers longer than this are compressed for clients that accept gzip, as upstream.
 const GZIP_THRESHOLD: usize = 128 * 1024;
@@ -51,7 +51,13 @@ pub(crate) fn answer(code: u16, content_type: &str, body: Body) -> Response<Body
 }
 
 pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
-    answer(code, JSON, whole(format!("{value}\n")))
+    answer(code, Format::Json.content_type(), whole(format!("{value}\n")))
+}
+
+/// An object of a type, in the encoding that the client requested.
+pub(crate) fn object(code: u16, format: Format, names: &TypeNames, value: &Value) -> Response<Body> {
+    let body = format.body(names, value.to_string().into_bytes());
+    answer(code, format.content_type(), whole(body))
 }
 
 pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
@@ -62,15 +68,17 @@ pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
 #[derive(Debug)]
 pub(crate) struct Document {
     bytes: Bytes,
+    format: Format,
     compressed: bool,
 }
 
 impl Document {
-    pub(crate) fn new(bytes: Vec<u8>, accepts_gzip: bool) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>, format: Format, accepts_gzip: bool) -> Self {
         let compressed = accepts_gzip && bytes.len() > GZIP_THRESHOLD;
         let bytes = if compressed { gzip(&bytes) } else { bytes };
         Self {
             bytes: bytes.into(),
+            format,
             compressed,
         }
     }
@@ -82,7 +90,7 @@ impl Document {
             self.bytes.truncate(limit);
             end = Some(broken());
         }
-        let mut response = answer(200, JSON, pieces(self.bytes, piece, end));
+        let mut response = answer(200, self.format.content_type(), pieces(self.bytes, piece, end));
         if self.compressed {
             mark_gzip(&mut response);
         }
@@ -90,8 +98,8 @@ impl Document {
     }
 }
 
-pub(crate) fn error(error: &ApiError) -> Response<Body> {
-    let mut response = json(error.code(), &error.to_status());
+pub(crate) fn error(error: &ApiError, format: Format) -> Response<Body> {
+    let mut response = object(error.code(), format, &TypeNames::status(), &error.to_status());
     if let Some(seconds) = error.retry_after() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
@@ -99,11 +107,11 @@ pub(crate) fn error(error: &ApiError) -> Response<Body> {
 }
 
 pub(crate) fn watch(watch: Watch) -> Response<Body> {
-    let compressed = watch.is_compressed();
+    let (compressed, content_type) = (watch.is_compressed(), watch.content_type());
     let body = StreamBody::new(futures::StreamExt::map(watch.into_stream(), |chunk| {
         chunk.map(Frame::data)
     }));
-    let mut response = answer(200, JSON, body.boxed_unsync());
+    let mut response = answer(200, content_type, body.boxed_unsync());
     if compressed {
         mark_gzip(&mut response);
     }

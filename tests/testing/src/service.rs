@@ -91,10 +91,11 @@ impl ApiService {
         let plan = self.shared.script().plan(&entry);
         let refusal = plan.refusal(&entry);
         let number = self.shared.log().begin(entry);
+        let format = self.shared.error_format(header(&parts.headers, ACCEPT));
         let result = match self.before_answer(&plan).await {
             Err(error) => Err(error),
             Ok(()) => match (refusal, Limited::new(body, BODY_LIMIT).collect().await) {
-                (Some(refusal), _) => Ok(respond::error(&refusal)),
+                (Some(refusal), _) => Ok(respond::error(&refusal, format)),
                 (None, Ok(body)) => {
                     let call = Call {
                         target,
@@ -106,11 +107,8 @@ impl ApiService {
                 }
                 (None, Err(error)) if error.is::<LengthLimitError>() => {
                     let message = format!("Request entity too large: limit is {BODY_LIMIT}");
-                    Ok(respond::error(&ApiError::new(
-                        413,
-                        "RequestEntityTooLarge",
-                        message,
-                    )))
+                    let error = ApiError::new(413, "RequestEntityTooLarge", message);
+                    Ok(respond::error(&error, format))
                 }
                 (None, Err(error)) => Err(error),
             },

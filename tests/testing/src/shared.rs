@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::RunningClock;
+use crate::encode::{Format, MediaTypes};
 use crate::faults::{FaultId, Script};
 use crate::list::WatchCache;
 use crate::log::RequestLog;
@@ -19,6 +20,7 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// The settings from the builder.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    pub(crate) media_types: MediaTypes,
     pub(crate) watch_cache: WatchCache,
     pub(crate) watch_list: WatchList,
     pub(crate) expired_watch: ExpiredWatch,
@@ -64,6 +66,11 @@ impl Shared {
 
     pub(crate) fn script(&self) -> MutexGuard<'_, Script> {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the encoding of errors for a client with this `Accept`.
+    pub(crate) fn error_format(&self, accept: &str) -> Format {
+        Format::of_errors(accept, self.settings.media_types)
     }
 
     /// Whether a fault rule has not been removed.

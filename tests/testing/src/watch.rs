@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures::stream::{self, Stream};
 use tokio::time::{Instant, sleep_until};
 
-use crate::encode::Shape;
+use crate::encode::Form;
 use crate::error::ApiError;
 use crate::faults::{Ending, Fault, FaultId, Passage, Plan, StreamFaults, progress_bookmark};
 use crate::pulse::Listener;
@@ -53,7 +53,7 @@ pub(crate) struct WatchRequest {
     /// Empty for all namespaces and for cluster-scoped resources.
     pub(crate) namespace: String,
     pub(crate) options: ListOptions,
-    pub(crate) shape: Shape,
+    pub(crate) form: Form,
     /// Whether the client accepts gzip.
     pub(crate) accepts_gzip: bool,
 }
@@ -101,7 +101,7 @@ impl Watch {
         let compressed = request.accepts_gzip && initial == start::Initial::WithEnd;
         let framing = Framing {
             resource: request.resource.clone(),
-            shape: request.shape,
+            form: request.form,
             compression: if compressed {
                 Compression::GzipMembers
             } else {
@@ -152,6 +152,10 @@ impl Watch {
     /// Whether the body is gzip.
     pub(crate) fn is_compressed(&self) -> bool {
         self.framing.compression == Compression::GzipMembers
+    }
+
+    pub(crate) fn content_type(&self) -> &'static str {
+        self.request.form.format.stream_type()
     }
 
     /// Returns the body. Dropping it ends the watch; there is no background task.
@@ -236,7 +240,7 @@ impl Watch {
         while let Some(mut frame) = self.pending.pop_front() {
             match self.faults.pass(&mut frame) {
                 Passage::Whole => {
-                    frame::line(&mut plain, &frame);
+                    self.framing.write(&mut plain, &frame);
                     self.add_foreign(&mut plain, frame);
                 }
                 Passage::Lost => {}
@@ -261,7 +265,7 @@ impl Watch {
         let is_object = !matches!(frame.kind, EventType::Bookmark | EventType::Error);
         let copy = self.faults.plan.foreign(&frame.object).filter(|_| is_object);
         if let Some(object) = copy {
-            frame::line(plain, &Frame { object, ..frame });
+            self.framing.write(plain, &Frame { object, ..frame });
         }
     }
 

@@ -7,9 +7,10 @@ use super::ResourceCall;
 use super::patch::PatchType;
 use crate::error::ApiError;
 use crate::object::{Object, lookup, metadata_str};
+use crate::protobuf::TypeNames;
 use crate::registry::ScalePaths;
 use crate::request::Verb;
-use crate::respond::{self, Body};
+use crate::respond::Body;
 use crate::state::Part;
 
 impl ResourceCall<'_> {
@@ -23,10 +24,10 @@ impl ResourceCall<'_> {
                     .shared
                     .state()
                     .read(self.resource, self.namespace(), self.name())?;
-                Ok(respond::json(200, &scale_of(&stored.object(), paths)))
+                Ok(self.other(&scale_names(), &scale_of(&stored.object(), paths)))
             }
             Verb::Update => {
-                let wanted = self.patch_body()?;
+                let wanted = Value::Object(self.body()?);
                 self.rescale(paths, |_| Ok(wanted))
             }
             Verb::Patch => {
@@ -66,8 +67,12 @@ impl ResourceCall<'_> {
             }
             state.update(&write, self.name(), object, Part::Scale)
         })?;
-        Ok(respond::json(200, &scale_of(&stored.object(), paths)))
+        Ok(self.other(&scale_names(), &scale_of(&stored.object(), paths)))
     }
+}
+
+fn scale_names() -> TypeNames {
+    TypeNames::new("autoscaling/v1", "Scale")
 }
 
 fn scale_of(object: &Object, paths: &ScalePaths) -> Value {

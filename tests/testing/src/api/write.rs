@@ -4,13 +4,15 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::{ResourceCall, items};
+use crate::encode::MediaTypes;
 use crate::error::{ApiError, FieldProblem};
 use crate::faults::Plan;
 use crate::object::{Object, Stored};
 use crate::patch::manager_of;
+use crate::protobuf::{self, TypeNames};
 use crate::registry::{Origin, Scope};
 use crate::request::Verb;
-use crate::respond::{self, Body};
+use crate::respond::Body;
 use crate::state::{DeleteRequest, Deleted, Mode, Part, Source, Write, check_manager};
 
 /// Kinds whose deletion upstream answers with the object instead of a status.
@@ -81,8 +83,12 @@ impl ResourceCall<'_> {
         }
     }
 
-    fn body(&self) -> Result<Object, ApiError> {
+    pub(super) fn body(&self) -> Result<Object, ApiError> {
         let content_type = self.call.content_type();
+        if content_type == protobuf::MEDIA_TYPE && self.takes_protobuf() {
+            let why = |error| self.unreadable(&format!("{error}"));
+            return protobuf::read_body(self.body_bytes()).map_err(why);
+        }
         if !matches!(content_type, "" | "application/json") {
             let message = "the body of the request was in an unknown format - accepted media types include: \
                            application/json";
@@ -102,6 +108,10 @@ impl ResourceCall<'_> {
                 Err(self.unreadable(&format!("couldn't get version/kind; json parse error: {error}")))
             }
         }
+    }
+
+    fn takes_protobuf(&self) -> bool {
+        self.shared.settings.media_types == MediaTypes::All && self.resource.origin == Origin::BuiltIn
     }
 
     fn unreadable(&self, why: &str) -> ApiError {
@@ -132,10 +142,15 @@ impl ResourceCall<'_> {
     }
 
     fn delete_options(&self) -> Result<Value, ApiError> {
-        let mut options = match self.body_bytes().is_empty() {
-            true => Value::Null,
-            false => serde_json::from_slice(self.body_bytes())
-                .map_err(|error| ApiError::bad_request(format!("could not read DeleteOptions: {error}")))?,
+        let unreadable =
+            |error: String| ApiError::bad_request(format!("could not read DeleteOptions: {error}"));
+        let is_protobuf = self.call.content_type() == protobuf::MEDIA_TYPE && self.takes_protobuf();
+        let mut options = match self.body_bytes() {
+            body if body.is_empty() => Value::Null,
+            body if is_protobuf => {
+                protobuf::read_delete_options(body).map_err(|error| unreadable(error.to_string()))?
+            }
+            body => serde_json::from_slice(body).map_err(|error| unreadable(error.to_string()))?,
         };
         let policy = options["propagationPolicy"]
             .as_str()
@@ -180,7 +195,7 @@ impl ResourceCall<'_> {
             Deleted::Gone(stored) if ANSWERED_WITH_OBJECT.contains(&&*self.resource.id) => {
                 self.object(200, &stored)
             }
-            Deleted::Gone(stored) => Ok(respond::json(200, &self.success(&stored))),
+            Deleted::Gone(stored) => Ok(self.other(&TypeNames::status(), &self.success(&stored))),
         }
     }
 
@@ -194,7 +209,7 @@ impl ResourceCall<'_> {
     }
 
     pub(super) fn delete_collection(&self) -> Result<Response<Body>, ApiError> {
-        let (options, shape, write) = (self.options()?, self.shape()?, self.writing(None)?);
+        let (options, form, write) = (self.options()?, self.form()?, self.writing(None)?);
         let request = DeleteRequest::read(&self.delete_options()?);
         let answer = self.shared.write(|state| {
             let mut answer = self.run_list(state, &options, &Plan::default())?;
@@ -208,8 +223,8 @@ impl ResourceCall<'_> {
             answer.version = state.version();
             Ok::<_, ApiError>(answer)
         })?;
-        let view = self.view(shape);
+        let view = self.view(form);
         let bytes = view.list(&answer.metadata(self.resource.origin), &items(&view, &answer));
-        Ok(self.damaged(bytes, &Plan::default()))
+        Ok(self.damaged(bytes, form, &Plan::default()))
     }
 }

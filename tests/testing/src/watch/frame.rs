@@ -1,5 +1,5 @@
-//! Watch events as bytes: one JSON document per line, and one gzip member per flush if the client accepts
-//! gzip.
+//! Watch events as bytes: one JSON document per line, or protobuf frames, and one gzip member per flush if
+//! the client accepts gzip.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use crate::clock::RunningClock;
-use crate::encode::{Shape, Typed, View};
+use crate::encode::{Form, Format, Typed, View};
 use crate::error::ApiError;
 use crate::faults::Cut;
 use crate::object::{Stored, write};
+use crate::protobuf::TypeNames;
 use crate::registry::Resource;
 
 /// The types of watch events.
@@ -43,7 +44,7 @@ impl EventType {
     }
 }
 
-/// One event, its object already encoded.
+/// One event. Its object is JSON, whatever the encoding of the watch.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub(crate) kind: EventType,
@@ -62,7 +63,7 @@ pub(crate) enum Compression {
 #[derive(Debug)]
 pub(crate) struct Framing {
     pub(crate) resource: Arc<Resource>,
-    pub(crate) shape: Shape,
+    pub(crate) form: Form,
     pub(crate) compression: Compression,
     pub(crate) clock: RunningClock,
 }
@@ -71,7 +72,7 @@ impl Framing {
     fn view(&self) -> View<'_> {
         View {
             resource: &self.resource,
-            shape: self.shape,
+            form: self.form,
             now: self.clock.now(),
         }
     }
@@ -100,6 +101,20 @@ impl Framing {
         }
     }
 
+    /// Appends one event, in the encoding of the watch.
+    pub(crate) fn write(&self, buffer: &mut Vec<u8>, frame: &Frame) {
+        match (self.form.format, frame.kind) {
+            (Format::Json, _) => line(buffer, frame),
+            (Format::Protobuf, kind) => {
+                let names = match kind {
+                    EventType::Error => TypeNames::status(),
+                    _ => self.view().names(),
+                };
+                names.frame(buffer, kind.as_str(), &frame.object);
+            }
+        }
+    }
+
     pub(crate) fn pack(&self, plain: Vec<u8>) -> Bytes {
         match self.compression {
             Compression::Plain => plain.into(),
@@ -110,7 +125,7 @@ impl Framing {
     /// Returns the beginning of an event, without its end.
     pub(crate) fn torn(&self, frame: &Frame, cut: Cut) -> Bytes {
         let mut whole = Vec::new();
-        line(&mut whole, frame);
+        self.write(&mut whole, frame);
         if matches!(cut, Cut::MidMember(_)) && self.compression == Compression::GzipMembers {
             let mut member = gzip(&whole);
             member.truncate(member.len() / 2);
@@ -135,7 +150,7 @@ fn tear(line: &[u8], cut: Cut) -> usize {
 }
 
 /// Appends one event as a line.
-pub(crate) fn line(buffer: &mut Vec<u8>, frame: &Frame) {
+fn line(buffer: &mut Vec<u8>, frame: &Frame) {
     buffer.extend_from_slice(b"{\"type\":\"");
     buffer.extend_from_slice(frame.kind.as_str().as_bytes());
     buffer.extend_from_slice(b"\",\"object\":");

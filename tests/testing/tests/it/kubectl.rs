@@ -213,3 +213,47 @@ async fn a_custom_resource_works_like_a_built_in_kind() {
     })
     .await;
 }
+
+/// `kubectl create` sends protobuf, and so do `expose`, `autoscale` and `delete` with options.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn objects_that_kubectl_sends_as_protobuf_are_created_and_deleted() {
+    with_kubectl(|kubectl| {
+        kubectl.run("create ns foo").prints("namespace/foo created\n");
+        kubectl
+            .fails("create ns foo")
+            .mentions(&["namespaces \"foo\" already exists"]);
+        kubectl.run("label ns foo a=b").prints("namespace/foo labeled\n");
+        kubectl
+            .run("get ns foo -o jsonpath={.metadata.labels.a}{.status.phase}")
+            .prints("bActive");
+        kubectl
+            .run("create deployment web --image=nginx:1 --replicas=2 -n foo")
+            .prints("deployment.apps/web created\n");
+        let fields = "{.spec.replicas}{.spec.template.spec.containers[0].image}";
+        kubectl
+            .run_with("get deployment web -n foo -o", &[&format!("jsonpath={fields}")])
+            .prints("2nginx:1");
+        kubectl
+            .run("expose deployment web --port=80 --target-port=http -n foo")
+            .prints("service/web exposed\n");
+        kubectl
+            .run("get service web -n foo -o jsonpath={.spec.ports[0].targetPort}")
+            .prints("http");
+        kubectl
+            .run("create secret generic s --from-literal=a=b -n foo")
+            .prints("secret/s created\n");
+        kubectl
+            .run("get secret s -n foo -o jsonpath={.data.a}")
+            .prints("Yg==");
+        kubectl
+            .run("delete deployment web -n foo --cascade=foreground --wait=false")
+            .mentions(&["deployment.apps \"web\" deleted"]);
+        kubectl
+            .run("delete ns foo")
+            .mentions(&["namespace \"foo\" deleted"]);
+        kubectl
+            .fails("get ns foo")
+            .mentions(&["namespaces \"foo\" not found"]);
+    })
+    .await;
+}

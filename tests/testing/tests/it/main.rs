@@ -11,6 +11,7 @@ mod listing;
 mod objects;
 mod over_http;
 mod patching;
+mod protobuf;
 mod simulation;
 mod support;
 mod until;
