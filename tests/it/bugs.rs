@@ -14,6 +14,8 @@ use informer_core::{InitialState, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
+use crate::support::builder_of;
+
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -22,7 +24,7 @@ const MODES: [InitialState; 2] = [InitialState::WatchList, InitialState::List];
 
 /// An informer over the ConfigMaps of a server with the given way to read its state, not started.
 fn informer_by(initial: InitialState, server: &ApiServer) -> SharedInformer<ConfigMap> {
-    let builder = SharedInformer::builder(server.client());
+    let builder = builder_of(server.client());
     builder.initial_state(initial).build().unwrap()
 }
 

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{LONG, informer_of, item, label, server_with, settled, start, unseen};
+use crate::support::{LONG, builder_of, informer_of, item, label, server_with, settled, start, unseen};
 
 type Outcome = Result<Action, std::io::Error>;
 
@@ -158,7 +158,7 @@ async fn an_owned_object_reconciles_its_owner_before_and_after_a_move() {
     let server = server_with(&["a", "b"]);
     let (items, secrets) = (
         started(&server).await,
-        SharedInformer::builder(server.client()).build().unwrap(),
+        builder_of(server.client()).build().unwrap(),
     );
     start::<Secret>(&secrets).await;
     let work = Work::start(Controller::new("items", &items).owns(&secrets), done).await;
@@ -191,7 +191,7 @@ fn get(informer: &SharedInformer<ConfigMap>, name: &str) -> Arc<ConfigMap> {
 async fn a_mapping_is_asked_for_the_old_and_the_new_state() {
     let server = server_with(&["a", "b"]);
     let items = started(&server).await;
-    let secrets: SharedInformer<Secret> = SharedInformer::builder(server.client()).build().unwrap();
+    let secrets: SharedInformer<Secret> = builder_of(server.client()).build().unwrap();
     start(&secrets).await;
     // A secret names items by its labels.
     let named = |secret: &Secret| -> Vec<ObjectKey> {
@@ -438,7 +438,7 @@ async fn a_write_that_never_appears_delays_its_key_by_the_deadline() {
 async fn a_child_that_is_deleted_before_the_cache_has_it_is_created_again() {
     let server = Arc::new(server_with(&["a"]));
     let items = started(&server).await;
-    let secrets: SharedInformer<Secret> = SharedInformer::builder(server.client()).build().unwrap();
+    let secrets: SharedInformer<Secret> = builder_of(server.client()).build().unwrap();
     start(&secrets).await;
     let (writing, children) = (server.clone(), secrets.clone());
     let creates = move |request: Arc<Request<ConfigMap>>| {

@@ -12,6 +12,7 @@ use informer_it::visitor::{KUBERNETES, Visitor, every_kind};
 use informer_testing::ApiServer;
 use informers::{Lister, NamespaceLister, Object, ResourceInformer, ResourceVersion, SharedInformerFactory};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -41,7 +42,10 @@ impl Visitor for Checks {
         accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
         of_namespace: fn(&Lister<K>, &str) -> NamespaceLister<K>,
     ) where
-        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+        K: Object
+            + DeserializeOwned
+            + Serialize
+            + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     {
         let get = move |lister: &Lister<K>| {
             assert_eq!(of_namespace(lister, "other").len(), 0);
@@ -54,7 +58,10 @@ impl Visitor for Checks {
 
     fn cluster<K>(&mut self, accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>)
     where
-        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>,
+        K: Object
+            + DeserializeOwned
+            + Serialize
+            + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>,
     {
         let get = |lister: &Lister<K>| lister.get(NAME);
         let name = format!("{} {}", K::api_version(&()), K::kind(&()));
@@ -68,7 +75,7 @@ async fn check<K>(
     get: impl Fn(&Lister<K>) -> Option<Arc<K>>,
     metadata: Value,
 ) where
-    K: Object + DeserializeOwned + kube::Resource<DynamicType = ()>,
+    K: Object + DeserializeOwned + Serialize + kube::Resource<DynamicType = ()>,
 {
     let setup = Setup::new(&K::api_version(&()), &K::kind(&()), metadata);
     let resource = accessor(&setup.factory);

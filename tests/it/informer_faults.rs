@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 
-use informer_core::{Event, HandlerOptions, SharedInformer, State, WaitError};
+use informer_core::{Event, HandlerOptions, State, WaitError};
 use informer_testing::{Fault, Rule};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio_util::sync::CancellationToken;
 
 use super::support::{informer_of, item, server_with, start, value};
+
+use crate::support::builder_of;
 
 #[test]
 fn a_runtime_dropped_under_an_informer_ends_it_for_everyone_who_waits() {
@@ -82,7 +84,7 @@ async fn an_index_value_that_cannot_be_ordered_stops_the_informer_visibly() {
 #[tokio::test(start_paused = true)]
 async fn extreme_resync_periods_are_harmless() {
     let server = server_with(&["a"]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .resync(Duration::MAX)
         .build()
         .unwrap();
@@ -102,7 +104,7 @@ async fn extreme_resync_periods_are_harmless() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_added_right_after_the_start_cannot_lower_the_check_period() {
     let server = server_with(&[]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .resync(Duration::from_secs(60))
         .build()
         .unwrap();
@@ -144,7 +146,7 @@ async fn a_refusal_stays_visible_while_it_is_tried_again() {
 async fn the_stream_of_an_informer_cancelled_before_its_start_ends_at_once() {
     let server = server_with(&["a"]);
     let token = CancellationToken::new();
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .cancel_with(&token)
         .build()
         .unwrap();

@@ -10,7 +10,9 @@ use informer_core::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{LONG, Recorder, informer_of, item, items, server_with, start, tasks, value};
+use crate::support::{
+    LONG, Recorder, builder_of, informer_of, item, items, server_with, start, tasks, value,
+};
 
 /// Upstream: TestStateSharedInformer.
 #[tokio::test(start_paused = true)]
@@ -103,9 +105,7 @@ async fn a_shutdown_leaves_no_task() {
     let client = server.client();
     let before = tasks();
     for added in [Added::BeforeTheStart, Added::AfterTheStart, Added::NeverStarted] {
-        let informer = SharedInformer::<ConfigMap>::builder(client.clone())
-            .build()
-            .unwrap();
+        let informer = builder_of::<ConfigMap>(client.clone()).build().unwrap();
         let add = || {
             Recorder::new().add_to(&informer);
             informer
@@ -136,9 +136,7 @@ async fn a_shutdown_at_any_moment_leaves_no_task() {
     let client = server.client();
     let before = tasks();
     for yields in 0..60 {
-        let informer = SharedInformer::<ConfigMap>::builder(client.clone())
-            .build()
-            .unwrap();
+        let informer = builder_of::<ConfigMap>(client.clone()).build().unwrap();
         let registration = Recorder::new().add_to(&informer);
         informer.start().unwrap();
         for _ in 0..yields {
@@ -217,7 +215,7 @@ fn a_custom_runtime_runs_the_tasks() {
     let server = server_with(&["a"]);
     let client = server.client();
     drop(entered);
-    let informer = SharedInformer::<ConfigMap>::builder(client)
+    let informer = builder_of::<ConfigMap>(client)
         .runtime(runtime.handle().clone())
         .build()
         .unwrap();
@@ -236,7 +234,7 @@ async fn a_cancelled_token_stops_the_informer() {
     let server = server_with(&["a"]);
     let token = CancellationToken::new();
     let client = server.client();
-    let informer = SharedInformer::<ConfigMap>::builder(client.clone())
+    let informer = builder_of::<ConfigMap>(client.clone())
         .cancel_with(&token.child_token())
         .build()
         .unwrap();
@@ -259,7 +257,7 @@ async fn a_cancelled_token_stops_the_informer() {
 async fn stopping_an_informer_does_not_cancel_its_users_token() {
     let server = server_with(&["a"]);
     let token = CancellationToken::new();
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .cancel_with(&token)
         .build()
         .unwrap();
@@ -272,7 +270,7 @@ async fn stopping_an_informer_does_not_cancel_its_users_token() {
 async fn a_token_cancelled_before_the_start_ends_everything() {
     let server = server_with(&["a"]);
     let token = CancellationToken::new();
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .cancel_with(&token)
         .build()
         .unwrap();
@@ -300,9 +298,7 @@ async fn an_informer_that_is_dropped_stops_and_its_cache_goes_on_answering() {
     let server = server_with(&["a"]);
     // A client has its own task as long as it lives.
     let client = server.client();
-    let informer = SharedInformer::<ConfigMap>::builder(client.clone())
-        .build()
-        .unwrap();
+    let informer = builder_of::<ConfigMap>(client.clone()).build().unwrap();
     let before = tasks();
     let registration = Recorder::new().add_to(&informer);
     let mut events = informer.events();
@@ -353,7 +349,7 @@ async fn what_was_received_is_committed_before_the_end() {
     let server = server_with(&["a"]);
     let token = CancellationToken::new();
     let stop = token.clone();
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .cancel_with(&token)
         // The stop comes while `c` is received: `b`, received just before, still waits in the queue.
         .transform(move |object| {

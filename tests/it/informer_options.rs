@@ -9,7 +9,7 @@ use informer_testing::{ApiServer, WatchCache};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 
-use crate::support::{Recorder, item, keys, pod, server_with, settled, start, unseen};
+use crate::support::{Recorder, builder_of, item, keys, pod, server_with, settled, start, unseen};
 
 #[tokio::test(start_paused = true)]
 async fn objects_enter_and_leave_a_label_selector() {
@@ -21,7 +21,7 @@ async fn objects_enter_and_leave_a_label_selector() {
     };
     server.create(&labelled("in", "front")).unwrap();
     server.create(&labelled("out", "back")).unwrap();
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .labels("tier in (front, edge)")
         .build()
         .unwrap();
@@ -59,7 +59,7 @@ async fn objects_enter_and_leave_a_field_selector() {
     let server = ApiServer::start();
     server.create(&pod("here", "node-1")).unwrap();
     server.create(&pod("there", "node-2")).unwrap();
-    let informer = SharedInformer::<Pod>::builder(server.client())
+    let informer = builder_of::<Pod>(server.client())
         .fields("spec.nodeName=node-1,status.phase!=Failed")
         .build()
         .unwrap();
@@ -83,7 +83,7 @@ async fn tweaked_options_are_on_every_list_and_watch() {
         object.metadata.labels = Some([("tier".to_owned(), "front".to_owned())].into());
         server.create(&object).unwrap();
     }
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .initial_state(InitialState::List)
         .page_size(2)
         .labels("tier=front")
@@ -122,7 +122,7 @@ fn refused<K: Object>(builder: SharedInformerBuilder<K>) -> BuildError {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_work_is_refused_when_it_is_built() {
     let server = ApiServer::start();
-    let maps = || SharedInformer::<ConfigMap>::builder(server.client());
+    let maps = || builder_of::<ConfigMap>(server.client());
     assert!(matches!(
         refused(maps().namespace("")),
         BuildError::EmptyNamespace
@@ -146,7 +146,7 @@ async fn what_cannot_work_is_refused_when_it_is_built() {
         "{escaping}"
     );
     assert!(matches!(refused(maps().page_size(0)), BuildError::ZeroPageSize));
-    let nodes = SharedInformer::<Node>::builder(server.client()).namespace("web");
+    let nodes = builder_of::<Node>(server.client()).namespace("web");
     assert!(matches!(refused(nodes), BuildError::ClusterScoped(resource) if resource == "nodes"));
     let broken = refused(maps().labels("tier in (front"));
     let BuildError::Source(KubeSourceError::ListOptions(ListOptionsError::LabelSelector(error))) = &broken
@@ -194,7 +194,7 @@ async fn managed_fields_are_dropped_unless_requested() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = ApiServer::start();
         server.create(&managed("listed")).unwrap();
-        let builder = || SharedInformer::<ConfigMap>::builder(server.client()).initial_state(initial);
+        let builder = || builder_of::<ConfigMap>(server.client()).initial_state(initial);
         let without = builder().build().unwrap();
         let with = builder().managed_fields(ManagedFields::Keep).build().unwrap();
         start(&without).await;
@@ -222,7 +222,7 @@ async fn an_object_over_the_limit_is_an_error_that_says_so() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = server_with(&["small"]);
         server.create(&item("large", &"x".repeat(10_000))).unwrap();
-        let builder = SharedInformer::<ConfigMap>::builder(server.client()).initial_state(initial);
+        let builder = builder_of::<ConfigMap>(server.client()).initial_state(initial);
         let informer = builder.max_object_bytes(5_000).build().unwrap();
         informer.start().unwrap();
         let error = informer.synced_within(Duration::from_secs(60)).await.unwrap_err();
@@ -233,7 +233,7 @@ async fn an_object_over_the_limit_is_an_error_that_says_so() {
         );
         informer.shutdown().await;
 
-        let builder = SharedInformer::<ConfigMap>::builder(server.client()).initial_state(initial);
+        let builder = builder_of::<ConfigMap>(server.client()).initial_state(initial);
         let informer = builder.max_object_bytes(20_000).build().unwrap();
         start(&informer).await;
         assert_eq!(keys(&informer), ["default/large", "default/small"]);

@@ -9,8 +9,8 @@ use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::{
-    LONG, Recorder, final_items, informer_of, item, items, keys, label, quiet, server_with, settled, start,
-    unseen, value, version_of,
+    LONG, Recorder, builder_of, final_items, informer_of, item, items, keys, label, quiet, server_with,
+    settled, start, unseen, value, version_of,
 };
 
 /// Upstream: TestSharedInformerWatchDisruption, TestResetWatch. Upstream delivers every object to handlers
@@ -18,7 +18,7 @@ use crate::support::{
 #[tokio::test(start_paused = true)]
 async fn after_a_lost_watch_only_changes_are_news() {
     let server = server_with(&["a", "b", "c"]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .resync(Duration::from_secs(36_000))
         .build()
         .unwrap();
@@ -63,7 +63,7 @@ async fn without_resyncs_a_relist_that_changes_nothing_is_silent() {
 async fn a_relist_delivers_deletions_first_and_the_store_already_shows_it() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = server_with(&["a", "b", "c", "d"]);
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .initial_state(initial)
             .build()
             .unwrap();
@@ -323,7 +323,7 @@ async fn a_handler_added_during_a_relist_receives_each_object_once() {
     let server = crowded_server(50);
     let (gate, pass) = gate();
     let seen = AtomicUsize::new(0);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .transform(move |_| {
             // The middle of the second list: 50 objects came with the first.
             if seen.fetch_add(1, Ordering::SeqCst) == 75 {
@@ -395,7 +395,7 @@ async fn a_restored_server_is_noticed_although_its_watches_are_silent() {
         let server = server_with(&["a"]);
         let backup = server.revision();
         server.create(&item("b", "1")).unwrap();
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .initial_state(initial)
             .build()
             .unwrap();

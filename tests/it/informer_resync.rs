@@ -7,14 +7,14 @@ use informer_core::{Event, HandlerOptions, Registration, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Recorder, item, server_with, start};
+use crate::support::{Recorder, builder_of, item, server_with, start};
 
 fn secs(seconds: u64) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
 fn informer_with(server: &ApiServer, resync: Option<Duration>) -> SharedInformer<ConfigMap> {
-    let builder = SharedInformer::builder(server.client());
+    let builder = builder_of(server.client());
     match resync {
         Some(period) => builder.resync(period),
         None => builder,

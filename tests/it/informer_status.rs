@@ -10,7 +10,7 @@ use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
-use crate::support::{Door, LONG, informer_of, item, keys, server_with, settled, start, unseen};
+use crate::support::{Door, LONG, builder_of, informer_of, item, keys, server_with, settled, start, unseen};
 
 /// An informer behind a door, with a record of the errors its handler received.
 struct Guarded {
@@ -24,7 +24,7 @@ fn guarded() -> Guarded {
     let (server, door) = (server_with(&["a", "b"]), Door::default());
     let errors = Arc::new(Mutex::new(Vec::new()));
     let delivered = errors.clone();
-    let informer = SharedInformer::<ConfigMap>::builder(door.client(&server))
+    let informer = builder_of::<ConfigMap>(door.client(&server))
         .on_watch_error(move |scope, error| {
             let code = error.status().map_or(0, |status| status.code);
             delivered.lock().unwrap().push(format!("{scope}: {code}"));
@@ -73,7 +73,7 @@ async fn every_failed_list_reaches_the_watch_error_handler() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_error_handler_that_panics_stops_nothing() {
     let (server, door) = (server_with(&["a"]), Door::default());
-    let informer = SharedInformer::<ConfigMap>::builder(door.client(&server))
+    let informer = builder_of::<ConfigMap>(door.client(&server))
         .on_watch_error(|_, _| panic!("no errors please"))
         .build()
         .unwrap();
@@ -374,7 +374,7 @@ async fn a_list_in_pages_shows_how_far_it_is() {
     for index in 0..10 {
         server.create(&item(&format!("item-{index}"), "1")).unwrap();
     }
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .initial_state(InitialState::List)
         .page_size(4)
         .build()
@@ -408,7 +408,7 @@ async fn each_scope_reports_for_itself() {
             .create(&crate::support::item_in(namespace, "a", "1"))
             .unwrap();
     }
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .namespaces(["one", "two", "three"])
         .build()
         .unwrap();

@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use informer_core::{Event, SharedInformer};
+use informer_core::Event;
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::{
-    Recorder, informer_of, item, items, keys, label, server_with, settled, start, unseen, value, version_of,
+    Recorder, builder_of, informer_of, item, items, keys, label, server_with, settled, start, unseen, value,
+    version_of,
 };
 
 /// Upstream: TestTransformingInformer, TestSharedInformerTransformer.
 #[tokio::test(start_paused = true)]
 async fn store_and_events_carry_transformed_objects_only() {
     let server = server_with(&["a"]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .transform(|object| {
             let data = object.data.get_or_insert_default();
             let value = data.entry("value".into()).or_default();
@@ -50,7 +51,7 @@ async fn store_and_events_carry_transformed_objects_only() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn readers_never_see_an_object_that_was_not_transformed_once() {
     let server = Arc::new(ApiServer::start());
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .resync(Duration::from_secs(1))
         .transform(|object| {
             object
@@ -133,7 +134,7 @@ async fn the_version_of_the_cache_follows_every_event_and_bookmarks() {
 #[tokio::test(start_paused = true)]
 async fn a_transform_that_drops_versions_does_not_stop_the_version_of_the_cache() {
     let server = server_with(&["a"]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .transform(|object| object.metadata.resource_version = None)
         .build()
         .unwrap();
@@ -150,7 +151,7 @@ async fn a_transform_that_drops_versions_does_not_stop_the_version_of_the_cache(
 #[tokio::test(start_paused = true)]
 async fn a_transform_is_in_force_from_the_first_object_on() {
     let server = server_with(&["a", "b"]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .try_transform(|object| match object.metadata.name.as_deref() {
             Some("a") => Err("not this one".to_owned()),
             _ => {

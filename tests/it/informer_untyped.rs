@@ -11,7 +11,7 @@ use informer_core::{
 use informer_testing::{ApiServer, Fault, Rule};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 
-use crate::support::{LONG, informer_of, item, quiet, server_with, version_of};
+use crate::support::{LONG, builder_of, informer_of, item, quiet, server_with, version_of};
 
 fn key(text: &str) -> ObjectKey {
     text.parse().unwrap()
@@ -109,7 +109,7 @@ async fn the_waits_of_an_untyped_informer_wait() {
 #[tokio::test(start_paused = true)]
 async fn handlers_and_streams_of_an_untyped_informer_have_the_defaults_of_its_builder() {
     let server = server_with(&["a"]);
-    let typed = SharedInformer::<ConfigMap>::builder(server.client())
+    let typed = builder_of::<ConfigMap>(server.client())
         .handler_defaults(HandlerOptions::default().buffer(7).resync(None))
         .resync(Duration::from_secs(60))
         .build()

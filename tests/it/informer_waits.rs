@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
-use informer_core::{HandlerEnded, ResourceVersion, SharedInformer, State, WaitError};
+use informer_core::{HandlerEnded, ResourceVersion, State, WaitError};
 use informer_testing::{ApiServer, VersionFormat};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::scripted::Rig;
-use crate::support::{Door, LONG, Recorder, informer_of, item, quiet, server_with, start, version_of};
+use crate::support::{
+    Door, LONG, Recorder, builder_of, informer_of, item, quiet, server_with, start, version_of,
+};
 
 /// Upstream: TestWaitFor, as far as it applies: many wait, all wake, and a late caller does not wait.
 #[tokio::test(start_paused = true)]
@@ -54,9 +56,7 @@ async fn waits_for_sync_end_with_the_stop() {
     let door = Door::default();
     door.shut(503, "ServiceUnavailable");
     let server = ApiServer::start();
-    let informer = SharedInformer::<ConfigMap>::builder(door.client(&server))
-        .build()
-        .unwrap();
+    let informer = builder_of::<ConfigMap>(door.client(&server)).build().unwrap();
     let registration = Recorder::new().add_to(&informer);
     informer.start().unwrap();
     let waiting = informer.clone();
@@ -147,7 +147,7 @@ async fn a_token_cancelled_before_the_start_ends_every_wait() {
     let server = server_with(&["a"]);
     let make = || {
         let token = CancellationToken::new();
-        let builder = SharedInformer::<ConfigMap>::builder(server.client()).cancel_with(&token);
+        let builder = builder_of::<ConfigMap>(server.client()).cancel_with(&token);
         (builder.build().unwrap(), token)
     };
     let ends = async |what: &str, wait: BoxFuture<'static, ()>, token: CancellationToken| {
@@ -208,7 +208,7 @@ async fn a_token_cancelled_before_the_start_ends_every_wait() {
 async fn waits_that_begin_after_the_token_was_cancelled_end_at_once() {
     let server = server_with(&["a"]);
     let token = CancellationToken::new();
-    let builder = SharedInformer::<ConfigMap>::builder(server.client()).cancel_with(&token);
+    let builder = builder_of::<ConfigMap>(server.client()).cancel_with(&token);
     let informer = builder.build().unwrap();
     let registration = Recorder::new().add_to(&informer);
     token.cancel();

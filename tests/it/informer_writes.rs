@@ -7,7 +7,7 @@ use informer_testing::{ApiServer, Fault, Rule};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use tokio::time::Instant;
 
-use crate::support::{LONG, item, item_in, pod, server_with, start, version_of};
+use crate::support::{LONG, builder_of, item, item_in, pod, server_with, start, version_of};
 
 fn labelled(name: &str, tier: &str) -> ConfigMap {
     let mut object = item(name, "1");
@@ -29,7 +29,7 @@ fn uid(object: &ConfigMap) -> &str {
 
 /// An informer over the ConfigMaps of some namespaces, started.
 async fn over(server: &ApiServer, namespaces: &[&str]) -> SharedInformer<ConfigMap> {
-    let informer = SharedInformer::builder(server.client())
+    let informer = builder_of(server.client())
         .namespaces(namespaces.iter().copied())
         .build()
         .unwrap();
@@ -114,7 +114,7 @@ async fn a_timeout_names_the_failure_that_causes_it() {
 #[tokio::test(start_paused = true)]
 async fn a_write_the_informer_can_never_show_is_refused_at_once() {
     let server = server_with(&["a"]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .namespace("default")
         .labels("tier=front")
         .build()
@@ -152,7 +152,7 @@ async fn a_write_the_informer_can_never_show_is_refused_at_once() {
 async fn a_write_that_leaves_the_selector_is_waited_for_until_it_has_left_the_cache() {
     let server = ApiServer::start();
     server.create(&labelled("a", "front")).unwrap();
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .labels("tier=front")
         .build()
         .unwrap();
@@ -207,7 +207,7 @@ async fn an_older_object_of_the_same_name_does_not_count_as_the_write() {
 #[tokio::test(start_paused = true)]
 async fn an_object_that_field_selectors_exclude_is_waited_for_until_its_namespace_moves_on() {
     let server = ApiServer::start();
-    let informer = SharedInformer::<Pod>::builder(server.client())
+    let informer = builder_of::<Pod>(server.client())
         .fields("spec.nodeName=node-1")
         .build()
         .unwrap();
@@ -229,9 +229,7 @@ async fn a_deletion_is_not_taken_from_a_cache_that_was_never_filled() {
     let server = server_with(&["a"]);
     let deleted = server.update(&item("a", "2")).unwrap();
     let refusal = server.faults().add(Rule::new(Fault::Forbidden));
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
-        .build()
-        .unwrap();
+    let informer = builder_of::<ConfigMap>(server.client()).build().unwrap();
     informer.start().unwrap();
     let time = Duration::from_secs(60);
     let outcome = informer

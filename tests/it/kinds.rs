@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::{Recorder, keys, pod, settled, start, unseen};
+use crate::support::{Recorder, builder_of, keys, pod, settled, start, unseen};
 
 /// A custom resource, as users derive them.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -94,11 +94,11 @@ async fn check_kind<K>(
 #[tokio::test(start_paused = true)]
 async fn built_in_kinds_namespaced_and_cluster_scoped() {
     let server = ApiServer::start();
-    let pods = SharedInformer::<Pod>::builder(server.client());
+    let pods = builder_of::<Pod>(server.client());
     let is_ready = |pod: &mut Pod| pod.status.get_or_insert_default().phase = Some("Running".into());
     check_kind(&server, pods, pod("front-0", "node-1"), is_ready, "pods").await;
 
-    let nodes = SharedInformer::<Node>::builder(server.client());
+    let nodes = builder_of::<Node>(server.client());
     let node = Node {
         metadata: metadata(None, "node-1"),
         ..Node::default()
@@ -106,7 +106,7 @@ async fn built_in_kinds_namespaced_and_cluster_scoped() {
     let cordon = |node: &mut Node| node.spec.get_or_insert_default().unschedulable = Some(true);
     check_kind(&server, nodes, node, cordon, "nodes").await;
 
-    let deployments = SharedInformer::<Deployment>::builder(server.client());
+    let deployments = builder_of::<Deployment>(server.client());
     let deployment: Deployment = read(json!({
         "metadata": {"name": "front", "namespace": "default"},
         "spec": {"selector": {}, "template": {"metadata": {}}},

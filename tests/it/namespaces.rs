@@ -6,7 +6,7 @@ use informer_core::{InitialState, ResourceVersion, Scope, SharedInformer, State}
 use informer_testing::{ApiServer, Verb};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Door, LONG, Recorder, item_in, keys, quiet, settled, start, version_of};
+use crate::support::{Door, LONG, Recorder, builder_of, item_in, keys, quiet, settled, start, version_of};
 
 fn server() -> ApiServer {
     let server = ApiServer::start();
@@ -17,7 +17,7 @@ fn server() -> ApiServer {
 }
 
 fn informer_over(server: &ApiServer, namespaces: &[&str]) -> SharedInformer<ConfigMap> {
-    SharedInformer::builder(server.client())
+    builder_of(server.client())
         .namespaces(namespaces.iter().copied())
         .build()
         .unwrap()
@@ -30,7 +30,7 @@ fn scope(namespace: &str) -> Scope {
 #[tokio::test(start_paused = true)]
 async fn only_one_namespace_is_requested() {
     let server = server();
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .namespace("db")
         .build()
         .unwrap();
@@ -122,7 +122,7 @@ async fn a_wait_is_a_wait_for_every_namespace() {
 async fn a_relist_of_one_namespace_does_not_touch_the_other() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = server();
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .namespaces(["web", "db"])
             .initial_state(initial)
             .build()

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use informer_core::source::SourceError;
 use informer_core::source::{ListEvent, ListFrom, ListMetadata, ListRequest, ServerStatus};
-use informer_core::{InitialState, SharedInformer, State};
+use informer_core::{InitialState, State};
 use informer_testing::{ApiServer, Fault, Rule, WatchCache};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
 use super::scripted::{Rig, config, expired, metadata, pod, settle, status, timed};
 use super::support::{item, keys, server_with, start};
+
+use crate::support::builder_of;
 
 fn paging(size: u32) -> Rig {
     Rig::with(config(InitialState::List), |builder| builder.page_size(size))
@@ -332,7 +334,7 @@ async fn every_page_is_requested_with_the_same_selectors() {
         object.metadata.labels = Some([("app".to_owned(), app.to_owned())].into());
         server.create(&object).unwrap();
     }
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .initial_state(InitialState::List)
         .page_size(2)
         .labels("app=mine")
@@ -367,7 +369,7 @@ async fn a_list_that_is_answered_late_is_given_more_time_at_each_attempt() {
         server
             .faults()
             .add(Rule::new(Fault::Delay(Duration::from_secs(100))));
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .initial_state(initial)
             .build()
             .unwrap();

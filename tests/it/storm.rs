@@ -13,6 +13,8 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use super::support::{Recorder, final_items, item_in, items, label, quiet};
 
+use crate::support::builder_of;
+
 const NAMESPACES: [&str; 2] = ["default", "kube-system"];
 
 /// One storm: writes under faults, some of them unseen by any watch, then calm.
@@ -23,7 +25,7 @@ async fn storm(seed: u64) {
     config.seed = Some(seed);
     config.initial = [InitialState::WatchList, InitialState::List][random.random_range(0..2)];
     config.page_size = [None, Some(3)][random.random_range(0..2)];
-    let mut builder = SharedInformer::<ConfigMap>::builder(server.client())
+    let mut builder = builder_of::<ConfigMap>(server.client())
         .reflector(|_| config)
         .offload(Offload::Inline);
     if random.random_bool(0.5) {

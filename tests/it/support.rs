@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use http_body_util::Either;
-use informer_core::{Event, HandlerStatus, Object, ResourceVersion, SharedInformer};
+use informer_core::{Event, HandlerStatus, Object, ResourceVersion, SharedInformer, SharedInformerBuilder};
 use informer_it::recorder::final_state;
 pub(crate) use informer_it::recorder::{Recorder, summary as words};
 use informer_testing::ApiServer;
@@ -15,6 +15,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::client::Body;
+use serde::de::DeserializeOwned;
 use tower::ServiceExt as _;
 
 /// Longer than anything here takes by the paused clock; reached only when something hangs.
@@ -61,9 +62,23 @@ pub(crate) fn server_with(names: &[&str]) -> ApiServer {
     server
 }
 
+/// A builder of an informer that reads its kind as a factory's informers do: as protobuf, if it is built in.
+///
+/// [`FORMAT`](informer_testing::FORMAT) runs the same tests over JSON.
+pub(crate) fn builder_of<K>(client: Client) -> SharedInformerBuilder<K>
+where
+    K: Object<DynamicType: Default + Clone> + DeserializeOwned,
+{
+    let builder = SharedInformer::builder(client);
+    match informer_protobuf::decoder::<K>() {
+        Some(decode) => builder.protobuf(decode),
+        None => builder,
+    }
+}
+
 /// An informer over the ConfigMaps of a server, not started.
 pub(crate) fn informer_of(server: &ApiServer) -> SharedInformer<ConfigMap> {
-    SharedInformer::builder(server.client()).build().unwrap()
+    builder_of(server.client()).build().unwrap()
 }
 
 /// The keys in the cache, in order.

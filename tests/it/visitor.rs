@@ -9,6 +9,7 @@ pub use self::generated::{KUBERNETES, every_kind};
 
 use informers::{Lister, NamespaceLister, Object, ResourceInformer, SharedInformerFactory};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Receives every kind from [`every_kind`].
@@ -19,10 +20,16 @@ pub trait Visitor {
         accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
         of_namespace: fn(&Lister<K>, &str) -> NamespaceLister<K>,
     ) where
-        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>;
+        K: Object
+            + DeserializeOwned
+            + Serialize
+            + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>;
 
     /// Visits a cluster-scoped kind.
     fn cluster<K>(&mut self, accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>)
     where
-        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>;
+        K: Object
+            + DeserializeOwned
+            + Serialize
+            + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>;
 }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata, span};
 
-use crate::support::{LONG, item_in, start};
+use crate::support::{LONG, builder_of, item_in, start};
 
 /// The shortest allowed period.
 pub(crate) const PERIOD: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 /// The builder of an informer over the ConfigMaps of a server.
 pub(crate) fn maps(server: &ApiServer) -> SharedInformerBuilder<ConfigMap> {
-    SharedInformer::builder(server.client())
+    builder_of(server.client())
 }
 
 /// Reports received by `on_audit`.

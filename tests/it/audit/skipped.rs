@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use informer_core::{AuditOutcome, AuditSkipped, InitialState, SharedInformer};
+use informer_core::{AuditOutcome, AuditSkipped, InitialState};
 use informer_testing::{EventType, Fault, Garble, Rule, Verb};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::rig::{Audited, TIMEOUT, describe, is_exact, maps};
-use crate::support::{Door, item, server_with, settled, unseen};
+use crate::support::{Door, builder_of, item, server_with, settled, unseen};
 
 /// Answers every audit with this fault, and checks that it is skipped with the right reason and changes
 /// nothing.
@@ -121,7 +121,7 @@ async fn a_version_that_was_compacted_is_no_mismatch() {
 async fn an_informer_that_is_not_live_is_not_audited() {
     let server = server_with(&["a"]);
     let door = Door::default();
-    let audited = Audited::start(SharedInformer::<ConfigMap>::builder(door.client(&server))).await;
+    let audited = Audited::start(builder_of::<ConfigMap>(door.client(&server))).await;
     door.shut(503, "ServiceUnavailable");
     server.close_watches();
     server.clear_requests();

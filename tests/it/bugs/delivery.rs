@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{HOUR, MINUTE, MODES, informer_by, state};
 use crate::support::{
-    Door, LONG, Recorder, informer_of, item, label, server_with, settled, start, unseen, value, words,
+    Door, LONG, Recorder, builder_of, informer_of, item, label, server_with, settled, start, unseen, value,
+    words,
 };
 
 /// kube#1844, fixed by kube#1882: each time a watch ended, after 290 seconds, the next one requested the
@@ -41,7 +42,7 @@ async fn a_watch_renewed_for_hours_delivers_nothing_twice() {
 async fn an_object_that_never_existed_is_known_to_be_absent() {
     for initial in MODES {
         let server = server_with(&["other"]);
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .initial_state(initial)
             .fields("metadata.name=gone")
             .build()
@@ -69,7 +70,7 @@ async fn no_error_in_a_watch_is_swallowed() {
         server.create(&item("a", "1")).unwrap();
         let delivered = Arc::new(Mutex::new(Vec::new()));
         let errors = delivered.clone();
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .on_watch_error(move |_, error| {
                 let code = error.status().map_or(0, |status| status.code);
                 errors.lock().unwrap().push(code);
@@ -179,9 +180,7 @@ async fn a_first_list_with_a_limit_still_takes_what_the_server_has_cached() {
 async fn a_refusal_without_a_reason_is_known_by_its_code() {
     for (code, expected) in [(403, "Forbidden"), (404, "NotFound")] {
         let (server, door) = (server_with(&["a"]), Door::default());
-        let informer = SharedInformer::<ConfigMap>::builder(door.client(&server))
-            .build()
-            .unwrap();
+        let informer = builder_of::<ConfigMap>(door.client(&server)).build().unwrap();
         door.shut(code, "");
         informer.start().unwrap();
         informer.synced_within(MINUTE).await.unwrap_err();

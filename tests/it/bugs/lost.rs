@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use informer_core::{InitialState, SharedInformer};
+use informer_core::InitialState;
 use informer_testing::{ApiServer, EventType, Fault, Garble, Rule, Verb, WatchCache};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{MINUTE, MODES, informer_by};
 use crate::support::{
-    LONG, Recorder, final_items, informer_of, item, items, keys, quiet, server_with, settled, start, tasks,
-    unseen,
+    LONG, Recorder, builder_of, final_items, informer_of, item, items, keys, quiet, server_with, settled,
+    start, tasks, unseen,
 };
 
 /// kubernetes#27004: the queue looked up objects in the store, and dropped the deletion of one whose addition
@@ -116,7 +116,7 @@ async fn no_page_of_a_long_list_is_dropped() {
     for number in 0..1_005 {
         server.create(&item(&format!("item-{number:04}"), "1")).unwrap();
     }
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .initial_state(InitialState::List)
         .page_size(100)
         .build()

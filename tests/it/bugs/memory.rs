@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{MINUTE, MODES};
-use crate::support::{informer_of, item, items, server_with, settled, start, unseen};
+use crate::support::{builder_of, informer_of, item, items, server_with, settled, start, unseen};
 
 /// The number of objects in these tests.
 const OBJECTS: usize = 500;
@@ -78,7 +78,7 @@ async fn followed(initial: InitialState) -> (ApiServer, SharedInformer<Parcel>) 
         server.create(&parcel(number, "1")).unwrap();
     }
     MOST.store(ALIVE.load(Ordering::SeqCst), Ordering::SeqCst);
-    let informer = SharedInformer::builder(server.client())
+    let informer = builder_of(server.client())
         .initial_state(initial)
         .build()
         .unwrap();

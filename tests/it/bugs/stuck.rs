@@ -13,7 +13,9 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::json;
 
 use super::{HOUR, MINUTE, MODES, informer_by, state};
-use crate::support::{Door, LONG, Recorder, informer_of, item, items, server_with, settled, start, unseen};
+use crate::support::{
+    Door, LONG, Recorder, builder_of, informer_of, item, items, server_with, settled, start, unseen,
+};
 
 /// kubernetes#107133: after a switch to a server that was behind, the list requested a version that the
 /// server never reached, and repeated that request until a restart.
@@ -73,7 +75,7 @@ async fn a_watch_that_times_out_is_resumed_without_reading_everything_again() {
 async fn a_resync_due_before_the_first_state_blocks_nobody() {
     let server = server_with(&["a"]);
     server.faults().add(Rule::new(Fault::Delay(MINUTE)).once());
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .resync(Duration::from_secs(1))
         .build()
         .unwrap();
@@ -271,11 +273,7 @@ async fn a_cache_with_a_dead_connection_reports_it_and_recovers() {
 async fn a_wave_of_unauthorized_answers_is_survived_by_all() {
     let (server, door) = (server_with(&["a"]), Door::default());
     let informers: Vec<_> = (0..90)
-        .map(|_| {
-            SharedInformer::<ConfigMap>::builder(door.client(&server))
-                .build()
-                .unwrap()
-        })
+        .map(|_| builder_of::<ConfigMap>(door.client(&server)).build().unwrap())
         .collect();
     for informer in &informers {
         informer.start().unwrap();
@@ -310,7 +308,7 @@ async fn a_wave_of_unauthorized_answers_is_survived_by_all() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_a_resync_does_not_end_the_resyncs() {
     let server = server_with(&["a"]);
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .resync(Duration::from_secs(10))
         .build()
         .unwrap();

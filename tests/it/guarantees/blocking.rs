@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::support::{Recorder, informer_of, item, items, settled, value};
+use crate::support::{Recorder, builder_of, informer_of, item, items, settled, value};
 
 /// Blocks user code until the test opens it.
 #[derive(Clone)]
@@ -94,9 +94,7 @@ async fn check_that_others_go_on(
     gate: &Gate,
     blocked: impl Fn(SharedInformerBuilder<ConfigMap>) -> SharedInformer<ConfigMap>,
 ) {
-    let blocked: Vec<_> = (0..2)
-        .map(|_| blocked(SharedInformer::builder(server.client())))
-        .collect();
+    let blocked: Vec<_> = (0..2).map(|_| blocked(builder_of(server.client()))).collect();
     for informer in &blocked {
         informer.start().unwrap();
     }
@@ -200,7 +198,7 @@ fn i14_handlers_that_occupy_all_threads_of_the_pool_delay_no_informer() {
             blocked.start().unwrap();
             gate.entered(4).await;
             for initial in [InitialState::List, InitialState::WatchList] {
-                let other = SharedInformer::<ConfigMap>::builder(server.client())
+                let other = builder_of::<ConfigMap>(server.client())
                     .initial_state(initial)
                     .transform(|object| object.metadata.labels = None)
                     .build()
@@ -227,7 +225,7 @@ async fn i14_a_paused_clock_waits_for_work_on_other_threads() {
         server.create(&item(&format!("item-{number}"), &large)).unwrap();
     }
     for initial in [InitialState::List, InitialState::WatchList] {
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .initial_state(initial)
             .transform(|_| std::thread::yield_now())
             .build()

@@ -5,11 +5,11 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use informer_core::store::Freshness;
-use informer_core::{Event, SharedInformer, State};
+use informer_core::{Event, State};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::support::{Recorder, informer_of, item, settled, start, unseen, value};
+use crate::support::{Recorder, builder_of, informer_of, item, settled, start, unseen, value};
 
 use super::names;
 
@@ -228,7 +228,7 @@ async fn i15_a_transform_runs_once_per_object_received_before_anyone_sees_it() {
         for name in ["a", "b"] {
             server.create(&item(name, "")).unwrap();
         }
-        let informer = SharedInformer::<ConfigMap>::builder(server.client())
+        let informer = builder_of::<ConfigMap>(server.client())
             .initial_state(watch_list)
             .transform(|object| {
                 let data = object.data.get_or_insert_default();
@@ -268,7 +268,7 @@ async fn i14_a_panicking_transform_hurts_only_its_object() {
     for name in ["a", "b"] {
         server.create(&item(name, "0")).unwrap();
     }
-    let informer = SharedInformer::<ConfigMap>::builder(server.client())
+    let informer = builder_of::<ConfigMap>(server.client())
         .transform(|object| assert!(object.metadata.name.as_deref() != Some("a"), "no `a` here"))
         .build()
         .unwrap();

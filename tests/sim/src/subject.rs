@@ -92,7 +92,7 @@ impl Subject {
         let traffic: Arc<Mutex<Traffic>> = Arc::default();
         let client = wire::client(server, slot.clone(), traffic.clone(), plan.gzip);
         let queue = QueueOptions::default().capacity(plan.capacity).batch(plan.batch);
-        let mut builder = SharedInformer::<ConfigMap>::builder(client)
+        let mut builder = wire::builder(client, seed.wrapping_add(number as u64))
             .reflector(|_| config)
             .queue(queue)
             .offload(plan.offload);

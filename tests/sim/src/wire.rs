@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, HeaderValue, RETRY_AFTER};
 use http::{Request, Response};
 use http_body::{Frame, SizeHint};
+use informer_core::source::Encoding;
 use informer_core::{Offload, Scope, ScopeStatus, SharedInformer, SharedInformerBuilder, simulation};
 use informer_testing::{ApiServer, ApiService};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -141,9 +142,21 @@ pub(crate) fn client(server: &ApiServer, informer: Slot, traffic: Arc<Mutex<Traf
     )
 }
 
+/// A builder of an informer that reads protobuf or JSON: every second seed is one of the two.
+pub(crate) fn builder(client: Client, seed: u64) -> SharedInformerBuilder<ConfigMap> {
+    let decode = informer_protobuf::decoder().expect("ConfigMap is a built-in kind");
+    let encoding = match seed.is_multiple_of(2) {
+        true => Encoding::Protobuf,
+        false => Encoding::Json,
+    };
+    SharedInformer::builder(client)
+        .protobuf(decode)
+        .encoding(encoding)
+}
+
 /// An informer over everything that does all its work inline.
 pub(crate) fn plain_builder(client: Client, seed: u64) -> SharedInformerBuilder<ConfigMap> {
-    SharedInformer::builder(client)
+    builder(client, seed)
         .reflector(|mut config| {
             config.seed = Some(seed);
             config

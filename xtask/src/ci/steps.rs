@@ -78,8 +78,8 @@ fn test() -> Result<Passed> {
 }
 
 /// The suites that are not default members of the workspace: hostile servers, the simulation, custom
-/// resources, the proxy of the live tests, and the tasks themselves. With the features of the whole
-/// workspace, which `e2e` shares.
+/// resources, the proxy of the live tests, and the tasks themselves; and the integration tests over JSON. With
+/// the features of the whole workspace, which `e2e` shares.
 fn suites() -> Result<Passed> {
     run(cargo()
         .args([
@@ -97,6 +97,10 @@ fn suites() -> Result<Passed> {
             "template",
         ])
         .args(["--lib", "--bin", "xtask"]))?;
+    // The step `test` runs these with protobuf.
+    run(cargo()
+        .args(["test", "--workspace", "--test", "it"])
+        .env("INFORMER_TESTING_FORMAT", "json"))?;
     Ok(Passed::Ran)
 }
 

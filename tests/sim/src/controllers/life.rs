@@ -18,6 +18,7 @@ use super::plan::{Election, Filter, Host, Notice, Order};
 use super::process::{Caches, Parts, Process};
 use super::reconciler::{Behaviour, Context, reconcile};
 use crate::verdict::report;
+use crate::wire;
 
 /// What a process lives with.
 pub(super) struct Life {
@@ -123,7 +124,7 @@ impl Life {
     }
 
     fn cache(&self, role: Role) -> SharedInformer<ConfigMap> {
-        let builder = SharedInformer::builder(self.client.clone());
+        let builder = wire::builder(self.client.clone(), self.seed);
         let builder = configure(builder, &self.process, role, self.seed);
         builder.build().expect("every drawn plan is valid")
     }

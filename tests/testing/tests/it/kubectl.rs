@@ -6,13 +6,14 @@
 mod manifests;
 mod program;
 
-use informer_testing::ApiServer;
+use informer_testing::{ApiServer, MediaTypes};
 use manifests::{config_map, custom_resource, custom_resource_definition, deployment, pod};
 use program::Kubectl;
 
 /// Runs a script of kubectl calls against a new server.
 async fn with_kubectl(script: fn(&Kubectl)) {
-    let mut server = ApiServer::start();
+    // kubectl sends protobuf, whatever the format of this run is.
+    let mut server = ApiServer::builder().media_types(MediaTypes::All).start();
     server
         .serve_http()
         .await

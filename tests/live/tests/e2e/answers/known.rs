@@ -60,12 +60,12 @@ pub(super) const DIFFERENCES: &[Known] = &[
     Known {
         step: "create from another format",
         at: "/body/message",
-        why: "only JSON is spoken: no YAML, no protobuf",
+        why: "the message lists the formats, and YAML is not one of them here",
     },
     Known {
         step: "read an unknown form",
         at: "/body/message",
-        why: "only JSON is spoken: no YAML, no protobuf",
+        why: "the message lists the formats, and YAML is not one of them here",
     },
     Known {
         step: "read a table",
