@@ -19,6 +19,7 @@ mod factory_gives_up;
 mod factory_kinds;
 mod factory_sync;
 mod fifo;
+mod formats;
 mod fuzz;
 mod guarantees;
 mod handlers;

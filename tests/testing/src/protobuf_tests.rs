@@ -141,3 +141,54 @@ fn nested_messages_are_bounded() {
     let result = decode::object(SCHEMA.by_path(schema), &bytes);
     assert_eq!(result, Err(DecodeError::TooDeep));
 }
+
+/// Random objects of every kind, as kube-apiserver's types write them in both formats.
+const CORPUS: &str = include_str!("../../../informers/protobuf/tests/equality/corpus.txt");
+
+#[test]
+fn random_objects_of_every_kind_equal_those_of_the_real_encoder() {
+    use base64::Engine as _;
+    let (mut objects, mut different) = (0, Vec::new());
+    for line in CORPUS.lines() {
+        let cells: Vec<&str> = line.splitn(4, ' ').collect();
+        let names = names(cells[0], cells[1]);
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(cells[2])
+            .unwrap();
+        let mut expected: Value = serde_json::from_str(cells[3]).unwrap();
+        let mut decoded = Value::Object(read_body(&bytes).unwrap());
+        let mut again = Value::Object(read_body(&names.body(cells[3].as_bytes())).unwrap());
+        for value in [&mut expected, &mut decoded, &mut again] {
+            prune(value);
+        }
+        objects += 1;
+        if decoded != expected || again != expected {
+            different.push(format!("{names:?}:\n{expected}\n{decoded}\n{again}"));
+        }
+    }
+    assert!(objects > 200, "{objects}");
+    assert!(
+        different.is_empty(),
+        "{} of {objects}: {}",
+        different.len(),
+        different[0]
+    );
+}
+
+/// Removes what one of the formats does not have: `null`, and empty lists, maps and texts.
+fn prune(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(prune);
+            fields.retain(|_, value| match value {
+                Value::Null => false,
+                Value::String(text) => !text.is_empty(),
+                Value::Array(elements) => !elements.is_empty(),
+                Value::Object(fields) => !fields.is_empty(),
+                _ => true,
+            });
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(prune),
+        _ => {}
+    }
+}
