@@ -135,7 +135,12 @@ pub(crate) fn repeated(piece: impl Into<Vec<u8>>, times: usize) -> impl Iterator
 
 /// A chunk after each wait, without end.
 pub(crate) fn every(seconds: u64, piece: impl Into<String>) -> impl Iterator<Item = Step> + Send {
-    let piece = Bytes::from(piece.into());
+    every_bytes(seconds, piece.into().into_bytes())
+}
+
+/// Some bytes after each wait, without end.
+pub(crate) fn every_bytes(seconds: u64, piece: Vec<u8>) -> impl Iterator<Item = Step> + Send {
+    let piece = Bytes::from(piece);
     iter::repeat_with(move || [Step::wait(seconds), Step::Data(piece.clone())]).flatten()
 }
 

@@ -67,6 +67,7 @@ tables!(
     initial_streams,
     json,
     pages,
+    protobuf,
     scopes,
     sizes,
     statuses,

@@ -7,6 +7,7 @@ pub(crate) mod identities;
 pub(crate) mod initial_streams;
 pub(crate) mod json;
 pub(crate) mod pages;
+pub(crate) mod protobuf;
 pub(crate) mod scopes;
 pub(crate) mod sizes;
 pub(crate) mod sockets;

@@ -106,7 +106,11 @@ async fn run(mut row: Row) -> Vec<String> {
     let beside = server.clone();
     let bystander = tokio::spawn(async move { beside.bystander.run().await });
 
-    let mut builder = SharedInformer::<ConfigMap>::builder(server.client()).initial_state(row.initial);
+    // As a factory does: the server chooses the format of each answer.
+    let decode = informer_protobuf::decoder().expect("ConfigMap is a built-in kind");
+    let mut builder = SharedInformer::<ConfigMap>::builder(server.client())
+        .protobuf(decode)
+        .initial_state(row.initial);
     if let Some(namespace) = row.namespace {
         builder = builder.namespace(namespace);
     }

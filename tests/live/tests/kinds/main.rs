@@ -1,10 +1,11 @@
 //! Every built-in kind that a real server has: one object of it, from its birth to its end, seen through the
-//! kind's own accessors.
+//! kind's own accessors, and the same in both formats.
 //!
 //! A separate test program, because an informer for each of the kinds takes minutes to compile.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
+mod formats;
 mod samples;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use kube::{Api, Client, ResourceExt as _};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -100,7 +102,7 @@ impl Checks {
         accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
         get: impl Fn(&Lister<K>, &str) -> Option<Arc<K>> + Send + Sync + 'static,
     ) where
-        K: Object + DeserializeOwned + kube::Resource<DynamicType = ()>,
+        K: Object + DeserializeOwned + Serialize + kube::Resource<DynamicType = ()>,
     {
         let is_row = |row: &&Resource| {
             row.group == K::group(&()) && row.version == K::version(&()) && row.kind == K::kind(&())
@@ -121,7 +123,10 @@ impl Visitor for Checks {
         accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>,
         of_namespace: fn(&Lister<K>, &str) -> NamespaceLister<K>,
     ) where
-        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+        K: Object
+            + DeserializeOwned
+            + Serialize
+            + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     {
         self.add(Place::Namespace, accessor, move |lister, name| {
             of_namespace(lister, NAMESPACE).get(name)
@@ -130,7 +135,10 @@ impl Visitor for Checks {
 
     fn cluster<K>(&mut self, accessor: fn(&SharedInformerFactory) -> ResourceInformer<K>)
     where
-        K: Object + DeserializeOwned + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>,
+        K: Object
+            + DeserializeOwned
+            + Serialize
+            + kube::Resource<DynamicType = (), Scope = ClusterResourceScope>,
     {
         self.add(Place::Cluster, accessor, |lister, name| lister.get(name));
     }
@@ -193,6 +201,7 @@ fn full_name(row: &Resource) -> String {
 
 /// One kind on the server, and a factory: what needs no type is compiled once.
 struct Setup {
+    client: Client,
     server: Api<DynamicObject>,
     factory: SharedInformerFactory,
     object: DynamicObject,
@@ -205,6 +214,7 @@ impl Setup {
         let kind = ApiResource::from_gvk_with_plural(&kind, &row.plural);
         let mut object = DynamicObject::new(&name, &kind).data(body);
         let builder = SharedInformerFactory::builder(client.clone());
+        let own = client.clone();
         let (builder, server) = match place {
             Place::Namespace => {
                 object.metadata.namespace = Some(NAMESPACE.to_owned());
@@ -214,6 +224,7 @@ impl Setup {
             Place::Cluster => (builder, Api::all_with(client, &kind)),
         };
         Self {
+            client: own,
             server,
             factory: builder.build().unwrap(),
             object,
@@ -245,7 +256,7 @@ async fn check<K>(
     get: impl Fn(&Lister<K>, &str) -> Option<Arc<K>> + Send + Sync,
 ) -> Result<(), String>
 where
-    K: Object + DeserializeOwned + kube::Resource<DynamicType = ()>,
+    K: Object + DeserializeOwned + Serialize + kube::Resource<DynamicType = ()>,
 {
     let made = setup.create().await?;
     let name = made.name_any();
@@ -267,6 +278,10 @@ where
     let annotations = found.meta().annotations.as_ref();
     let marked = annotations.is_some_and(|all| all.contains_key(MARK));
     is_seen(marked, "the change is not in the lister")?;
+
+    let namespace = made.metadata.namespace.as_deref();
+    let path = format!("{}/{name}", K::url_path(&(), namespace));
+    formats::check::<K>(&setup.client, &path).await?;
 
     delete(&setup.server, &changed).await?;
     let key = ObjectKey::of(&made.metadata).ok_or("it has no name")?;
