@@ -265,7 +265,7 @@ fn batches(objects: usize) -> [Batch<ConfigMap>; 3] {
         key: key(number),
         changes: Vec::new(),
     });
-    let items = (0..objects).map(|number| (key(number), Arc::new(ConfigMap::default())));
+    let items = (0..objects).map(|number| (key(number), Arc::new(ConfigMap::default()).into()));
     let state = ReplaceAll {
         scope: Scope::All,
         version: ResourceVersion::new("1"),

@@ -131,7 +131,7 @@ fn an_unchanged_object_costs_each_handler_the_same() {
         let mut distribution = processor.publication().distribute();
         time(move || {
             for _ in 0..100 {
-                distribution.deliver(Audience::Resyncing, &event);
+                distribution.deliver(Audience::Resyncing, event.clone().into());
             }
             drop(distribution);
         })

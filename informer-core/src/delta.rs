@@ -15,12 +15,12 @@ mod surface_tests;
 mod transform;
 
 use std::fmt;
-use std::sync::Arc;
 
 use crate::key::ObjectKey;
-use crate::object::{Name, Object};
+use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::storage::Stored;
 
 pub use fifo::Fifo;
 // Users receive tickets, and only the processor creates them. The workspace's tests do as well.
@@ -38,9 +38,9 @@ pub(crate) use transform::Unusable;
 #[non_exhaustive]
 pub enum Delta<K> {
     /// The server reported it as added.
-    Added(Arc<K>),
+    Added(Stored<K>),
     /// The server reported it as modified.
-    Updated(Arc<K>),
+    Updated(Stored<K>),
     /// It was deleted.
     Deleted(Departed<K>),
     /// It exists, but its newest state could not be decoded, or its transform failed.
@@ -50,7 +50,7 @@ pub enum Delta<K> {
 /// What is known of a deleted object.
 pub enum Departed<K> {
     /// Its last state.
-    Observed(Arc<K>),
+    Observed(Stored<K>),
     /// Only its key: the last state could not be decoded.
     KeyOnly,
 }
@@ -108,11 +108,9 @@ pub enum InitialSync {
 impl<K: Object> fmt::Debug for Delta<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Added(object) => f.debug_tuple("Added").field(&Name(object.as_ref())).finish(),
-            Self::Updated(object) => f.debug_tuple("Updated").field(&Name(object.as_ref())).finish(),
-            Self::Deleted(Departed::Observed(object)) => {
-                f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish()
-            }
+            Self::Added(object) => f.debug_tuple("Added").field(object).finish(),
+            Self::Updated(object) => f.debug_tuple("Updated").field(object).finish(),
+            Self::Deleted(Departed::Observed(object)) => f.debug_tuple("Deleted").field(object).finish(),
             Self::Deleted(Departed::KeyOnly) => f.write_str("Deleted"),
             Self::Unusable(unusable) => f.debug_tuple("Unusable").field(&unusable.reason).finish(),
         }

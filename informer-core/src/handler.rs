@@ -3,6 +3,7 @@
 mod event;
 mod filter;
 mod functions;
+mod notification;
 mod options;
 
 use std::future::Future;
@@ -10,6 +11,7 @@ use std::future::Future;
 pub use event::{Deleted, Event, Origin, UpdateCause};
 pub use filter::Filtered;
 pub use functions::Handlers;
+pub(crate) use notification::{Departure, Notification};
 pub use options::{HandlerOptions, HandlerResync, Overflow};
 
 /// Receives the events of one informer, one after the other, in the order of the store's commits.

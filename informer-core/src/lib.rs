@@ -46,6 +46,7 @@ mod scope;
 pub mod selector;
 pub mod source;
 mod status;
+mod storage;
 pub mod store;
 mod sync;
 pub mod workqueue;
@@ -78,6 +79,10 @@ pub use status::{
     AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Counts, Differences, LastError,
     ScopeStatus, State, WatchErrorHandler, WatchListVerdict,
 };
+#[cfg(all(feature = "__internals", feature = "packed"))]
+#[doc(hidden)]
+pub use storage::pack_by_default as __pack_by_default;
+pub use storage::{Storage, Stored};
 pub use sync::Offload;
 #[cfg(feature = "__simulation")]
 #[doc(hidden)]

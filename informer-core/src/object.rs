@@ -150,16 +150,6 @@ impl fmt::Debug for dyn AnyObject {
     }
 }
 
-/// Whether two states under one key are of the same object, and not of one that was deleted and recreated.
-///
-/// A state without a UID counts as the same object.
-pub(crate) fn is_same_object<K: Object>(old: &K, new: &K) -> bool {
-    match (&old.meta().uid, &new.meta().uid) {
-        (Some(old), Some(new)) => old == new,
-        _ => true,
-    }
-}
-
 /// Prints an object as `namespace/name@version`, in `Debug` and in logs. Never prints its contents, which
 /// may be a Secret.
 pub(crate) struct Name<'a, K: ?Sized>(pub(crate) &'a K);

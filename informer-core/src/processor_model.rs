@@ -35,7 +35,7 @@ fn a_late_handler_receives_each_object_once_and_syncs() {
                         publication.complete_initial_state();
                     }
                     let event = Event::added(object(name), Origin::Live);
-                    publication.distribute().deliver(Audience::All, &event);
+                    publication.distribute().deliver(Audience::All, event.into());
                 }
             })
         };

@@ -66,7 +66,7 @@ impl Fixture {
         commit.publish();
         let mut distribution = publication.distribute();
         for name in names {
-            distribution.deliver(Audience::All, &added(name));
+            distribution.deliver(Audience::All, added(name).into());
         }
         distribution
     }
@@ -215,10 +215,10 @@ fn status_and_new_handlers_do_not_wait_for_a_distribution() {
         let publication = fixture.processor.publication();
         commit.publish();
         let mut distribution = publication.distribute();
-        distribution.deliver(Audience::All, &added("a"));
+        distribution.deliver(Audience::All, added("a").into());
         let seen = fixture.processor.status().len();
         let late = fixture.handler();
-        distribution.deliver(Audience::All, &added("b"));
+        distribution.deliver(Audience::All, added("b").into());
         drop(distribution);
         let _ = done.send((seen, received(&early), received(&late)));
     });
@@ -245,7 +245,7 @@ fn a_handler_added_while_the_initial_state_is_delivered_syncs() {
     publication.complete_initial_state();
     let mut distribution = publication.distribute();
     let late = fixture.handler();
-    distribution.deliver(Audience::All, &added("a"));
+    distribution.deliver(Audience::All, added("a").into());
     assert_eq!(received(&late), ["+a"]);
     assert!(Registration::new(late).has_synced());
     assert_eq!(received(&early), Vec::<String>::new());
@@ -294,7 +294,9 @@ fn resyncs_reach_the_handlers_that_requested_them() {
     let event = Event::updated(object("a"), object("a"), UpdateCause::Resync);
     let publication = fixture.processor.publication();
     fixture.writer.begin().publish();
-    publication.distribute().deliver(Audience::Resyncing, &event);
+    publication
+        .distribute()
+        .deliver(Audience::Resyncing, event.clone().into());
     assert_eq!((received(&resynced).len(), received(&never).len()), (1, 0));
 
     let ticket = fixture
@@ -302,7 +304,10 @@ fn resyncs_reach_the_handlers_that_requested_them() {
         .due(Instant::now() + Duration::from_secs(10))
         .unwrap();
     assert_eq!(ticket, ResyncTicket::new(vec![resynced.id()]));
-    fixture.processor.resync(&ticket).deliver(Audience::All, &event);
+    fixture
+        .processor
+        .resync(&ticket)
+        .deliver(Audience::All, event.into());
     assert_eq!((received(&resynced).len(), received(&never).len()), (1, 0));
 }
 

@@ -159,6 +159,16 @@ impl Selector {
         }
     }
 
+    /// Whether an object is selected whose labels `label` returns.
+    #[cfg(feature = "packed")]
+    pub(crate) fn matches_by<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        match &self.0 {
+            Terms::Nothing => false,
+            Terms::Everything => true,
+            Terms::All(requirements) => requirements.iter().all(|one| one.is_met_by(label(one.key()))),
+        }
+    }
+
     /// Whether an object is selected, by its labels.
     pub fn matches_object<K: kube::Resource>(&self, object: &K) -> bool {
         self.matches(object.meta().labels.as_ref().unwrap_or(&NO_LABELS))

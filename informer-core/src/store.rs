@@ -15,7 +15,6 @@ mod select;
 mod snapshot;
 mod stale;
 mod state;
-mod stored_object;
 mod tree;
 mod ttl;
 mod versions;
@@ -31,9 +30,9 @@ pub use self::key_ref::KeyRef;
 pub use self::select::Selected;
 pub use self::snapshot::{Entries, Snapshot};
 pub use self::stale::Stale;
-pub use self::stored_object::ObjectRef;
 pub use self::ttl::{Clock, SystemClock, TtlStore};
 pub use self::versions::{Progress, Versions};
+pub use crate::storage::ObjectRef;
 
 // The write side: only the committer writes.
 pub(crate) use self::{

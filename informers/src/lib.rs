@@ -288,6 +288,7 @@
 //!   [`encoding`](SharedInformerFactoryBuilder::encoding) turns it off at run time.
 //! - `rustls-tls`, on by default: TLS for [`client::try_default`]. Disable it if you pass your own
 //!   `kube::Client`.
+//! - `packed` (off): [packed storage](options::Storage), which holds objects as compressed bytes.
 //! - The Kubernetes version is a feature of k8s-openapi. The program must enable exactly one, from `v1_33` to
 //!   `v1_37`: `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Kinds that are missing in
 //!   this version have no accessor.
@@ -354,7 +355,7 @@ pub mod error {
 pub mod options {
     //! Less common options of informers and handlers.
     pub use informer_core::{
-        AuditHandler, BackoffConfig, HandlerResync, Offload, ReflectorConfig, WatchErrorHandler,
+        AuditHandler, BackoffConfig, HandlerResync, Offload, ReflectorConfig, Storage, WatchErrorHandler,
     };
 }
 
@@ -381,6 +382,7 @@ pub mod store {
 
 pub mod delta {
     //! The queue between reflector and store, and a plain [`Fifo`].
+    pub use informer_core::Stored;
     pub use informer_core::delta::{
         Batch, Change, Closed, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Deltas, Departed, Fifo,
         InitialSync, QueueOptions, ReplaceAll, ReplaceBuilder, Transform,

@@ -76,18 +76,18 @@ impl<K: Object> ScopeSnapshot for TypedScopeSnapshot<K> {
         if self.snapshot.stale().contains(key) {
             return KeyState::Stale;
         }
-        match self.snapshot.peek(key) {
-            Some(object) => KeyState::Object(ResourceVersion::of(object.meta())),
+        match self.snapshot.stored(key) {
+            Some(object) => KeyState::Object(object.version()),
             None => KeyState::Nothing,
         }
     }
 
     fn for_each_key(&self, visit: &mut dyn FnMut(KeyRef<'_>)) {
-        let entries = match &self.scope {
-            Scope::All => self.snapshot.iter(),
-            Scope::Namespace(namespace) => self.snapshot.namespace(namespace),
+        let namespace = match &self.scope {
+            Scope::All => None,
+            Scope::Namespace(namespace) => Some(&**namespace),
         };
-        for (key, _) in entries {
+        for key in self.snapshot.keys_within(namespace) {
             visit(key);
         }
     }

@@ -1,23 +1,23 @@
 //! Commits single changes, and derives the events from them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::Core;
 use super::events::{deletion, is_another, is_older, upsert_events};
 use crate::delta::{Change, Delta, Deltas};
-use crate::handler::{Event, Origin};
+use crate::handler::{Notification, Origin};
 use crate::key::ObjectKey;
 use crate::mutant;
-use crate::object::{Object, is_same_object};
+use crate::object::Object;
 use crate::processor::Audience;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::storage::Stored;
 
 impl<K: Object> Core<K> {
     /// Commits a run of changes in one step, and delivers their events in arrival order.
     pub(super) fn commit_changes(&mut self, deltas: Vec<Deltas<K>>, versions: &[(Scope, ResourceVersion)]) {
-        let mut events: Vec<(usize, Event<K>)> = Vec::new();
+        let mut events: Vec<(usize, Notification<K>)> = Vec::new();
         let mut outdated: BTreeMap<Scope, u64> = BTreeMap::new();
         let mut commit = self.writer.begin();
         for Deltas { key, changes } in deltas {
@@ -25,7 +25,7 @@ impl<K: Object> Core<K> {
             // No object is newer than the version of its scope, with one exception: after a rewind of the
             // server, a list that could not be read in full leaves objects of the old history in the store.
             // Their versions mean nothing now, so any change of them is accepted.
-            let held = match is_older(commit.versions().of_key(&key), before.as_deref()) {
+            let held = match is_older(commit.versions().of_key(&key), before.as_ref()) {
                 true => Held::LeftOver,
                 false => Held::Current,
             };
@@ -37,7 +37,7 @@ impl<K: Object> Core<K> {
                 *outdated.entry(scope).or_default() += replayed.outdated;
             }
             match (before, replayed.current) {
-                (Some(before), Some(current)) if Arc::ptr_eq(&before, &current) => {}
+                (Some(before), Some(current)) if before.is_same(&current) => {}
                 (_, Some(current)) => {
                     commit.upsert(key.clone(), current);
                 }
@@ -70,7 +70,7 @@ impl<K: Object> Core<K> {
         commit.publish();
         // The store comes first: a handler that reads the cache finds at least the state of its event.
         let mut distribution = publication.distribute();
-        for (_, event) in &events {
+        for (_, event) in events {
             distribution.deliver(Audience::All, event);
         }
     }
@@ -86,11 +86,11 @@ enum Held {
 
 /// The result of the changes of one key.
 struct Replayed<K> {
-    current: Option<Arc<K>>,
+    current: Option<Stored<K>>,
     /// Why the newest state cannot be used, if it cannot.
     unusable: Option<String>,
     /// The events with the arrival positions of their changes.
-    events: Vec<(usize, Event<K>)>,
+    events: Vec<(usize, Notification<K>)>,
     /// How many changes were older than the cached object.
     outdated: u64,
 }
@@ -98,7 +98,7 @@ struct Replayed<K> {
 /// Applies the changes of one key, in order, to the cached object.
 fn replay<K: Object>(
     key: &ObjectKey,
-    before: Option<&Arc<K>>,
+    before: Option<&Stored<K>>,
     mut held: Held,
     changes: Vec<Change<K>>,
 ) -> Replayed<K> {
@@ -116,8 +116,7 @@ fn replay<K: Object>(
     {
         let current = replayed.current.as_ref();
         // A server may send an old event again, for example after a failover. Versions never go back (I1).
-        if held == Held::Current && is_older(version.as_ref(), current.map(Arc::as_ref)) && !mutant::is("I1")
-        {
+        if held == Held::Current && is_older(version.as_ref(), current) && !mutant::is("I1") {
             replayed.outdated += 1;
             continue;
         }
@@ -128,9 +127,7 @@ fn replay<K: Object>(
             // of their next update. Not so after a rewind, where the same version may be another state.
             Delta::Added(object) | Delta::Updated(object)
                 if history == Held::Current
-                    && current
-                        .is_some_and(|current| is_unchanged(current.as_ref(), &object, version.as_ref())) => {
-            }
+                    && current.is_some_and(|current| is_unchanged(current, &object, version.as_ref())) => {}
             // The cache decides between addition and update, not the server's event type: after a reconnect a
             // server may send `ADDED` for an object the cache has, or `MODIFIED` for one it lacks.
             Delta::Added(object) | Delta::Updated(object) => {
@@ -147,18 +144,17 @@ fn replay<K: Object>(
                 // Handlers never received an addition of an object that the cache lacks, so they get no
                 // deletion.
                 if let Some(last) = replayed.current.take() {
-                    let event = Event::Deleted(deletion(key, departed, last));
+                    let event = Notification::Deleted(deletion(key, departed, last));
                     replayed.events.push((arrival, event));
                 }
             }
             Delta::Unusable(unusable) => {
                 // Another UID: the object that handlers know was deleted, and this one was created under its
                 // name. Otherwise the last good state stays, marked stale (I16).
-                if let Some(last) = replayed
-                    .current
-                    .take_if(|current| is_another(current.as_ref(), &unusable))
-                {
-                    replayed.events.push((arrival, Event::missed(key.clone(), last)));
+                if let Some(last) = replayed.current.take_if(|current| is_another(current, &unusable)) {
+                    replayed
+                        .events
+                        .push((arrival, Notification::missed(key.clone(), last)));
                 }
                 replayed.unusable = Some(unusable.reason);
             }
@@ -168,6 +164,6 @@ fn replay<K: Object>(
 }
 
 /// Whether the server sent the state that the cache has. `version` is the version of `new`.
-fn is_unchanged<K: Object>(old: &K, new: &K, version: Option<&ResourceVersion>) -> bool {
-    is_same_object(old, new) && version.is_some() && ResourceVersion::of(old.meta()).as_ref() == version
+fn is_unchanged<K: Object>(old: &Stored<K>, new: &Stored<K>, version: Option<&ResourceVersion>) -> bool {
+    old.is_same_object(new) && version.is_some() && old.version().as_ref() == version
 }

@@ -1,18 +1,17 @@
 //! Commits whole states, and derives the events from them.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::Core;
 use super::events::{is_another, is_older, upsert_events};
 use crate::delta::{InitialSync, ReplaceAll, Rewind, Unusable};
-use crate::handler::{Event, Origin, UpdateCause};
+use crate::handler::{Notification, Origin};
 use crate::key::ObjectKey;
 use crate::mutant;
-use crate::object::{Object, is_same_object};
+use crate::object::Object;
 use crate::processor::{Audience, Distribution};
-use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::storage::Stored;
 use crate::store::{ListedObject, Missing, Outcome, Replacement};
 
 impl<K: Object> Core<K> {
@@ -92,15 +91,15 @@ impl<K: Object> Core<K> {
         let snapshot = self.writer.indexer().peek();
         let reached = snapshot.versions().get(scope);
         let is_recreated = |key: &ObjectKey, unusable: &Unusable| {
-            let Some(stored) = snapshot.peek(key) else {
+            let Some(stored) = snapshot.stored(key) else {
                 return false;
             };
             // A watch-list may begin with an old state of an object. One that is older than the cached object
             // proves nothing, unless the cached object is left over from before a rewind.
-            let is_history = is_older(unusable.version.as_ref(), Some(&**stored))
-                && !is_older(reached, Some(&**stored))
+            let is_history = is_older(unusable.version.as_ref(), Some(stored))
+                && !is_older(reached, Some(stored))
                 && rewind == Rewind::No;
-            !is_history && is_another(&**stored, unusable)
+            !is_history && is_another(stored, unusable)
         };
         unusable
             .iter()
@@ -113,21 +112,19 @@ impl<K: Object> Core<K> {
     ///
     /// A watch-list may send an old state of an object and then its change. If the key of the change could
     /// not be read, only the old state is left, and it must not replace a newer one (I1).
-    fn without_older(&self, scope: &Scope, mut items: Vec<(ObjectKey, Arc<K>)>) -> Vec<(ObjectKey, Arc<K>)> {
+    fn without_older(
+        &self,
+        scope: &Scope,
+        mut items: Vec<(ObjectKey, Stored<K>)>,
+    ) -> Vec<(ObjectKey, Stored<K>)> {
         let snapshot = self.writer.indexer().peek();
         let reached = snapshot.versions().get(scope);
         items.retain(|(key, listed)| {
-            let Some(stored) = snapshot
-                .peek(key)
-                .filter(|stored| is_same_object(&***stored, &**listed))
-            else {
+            let stored = snapshot.stored(key);
+            let Some(stored) = stored.filter(|stored| stored.is_same_object(listed)) else {
                 return true;
             };
-            let (stored, listed) = (
-                ResourceVersion::of(stored.meta()),
-                ResourceVersion::of(listed.meta()),
-            );
-            let (Some(stored), Some(listed)) = (stored, listed) else {
+            let (Some(stored), Some(listed)) = (stored.version(), listed.version()) else {
                 return true;
             };
             // An object newer than its scope is left over from before a rewind, and any state may replace it.
@@ -147,22 +144,21 @@ fn present(unusable: &[(ObjectKey, Unusable)], recreated: &HashSet<ObjectKey>) -
 /// Delivers deletions first, then the rest in list order, as upstream's RealFIFO does.
 fn deliver<K: Object>(distribution: &mut Distribution<'_, K>, replacement: Replacement<K>, origin: Origin) {
     for (key, last_known) in replacement.removed {
-        distribution.deliver(Audience::All, &Event::missed(key, last_known));
+        distribution.deliver(Audience::All, Notification::missed(key, last_known));
     }
     for ListedObject { key, outcome } in replacement.items {
         match outcome {
             Outcome::Added { current } => {
-                distribution.deliver(Audience::All, &Event::added(current, origin));
+                distribution.deliver(Audience::All, Notification::added(current, origin));
             }
             Outcome::Updated { previous, current } => {
                 for event in upsert_events(&key, Some(&previous), &current, origin) {
-                    distribution.deliver(Audience::All, &event);
+                    distribution.deliver(Audience::All, event);
                 }
             }
             // Upstream delivers a relist's unchanged objects to handlers with a resync period.
             Outcome::Unchanged { current } => {
-                let event = Event::updated(current.clone(), current, UpdateCause::Resync);
-                distribution.deliver(Audience::Resyncing, &event);
+                distribution.deliver(Audience::Resyncing, Notification::resynced(current));
             }
         }
     }

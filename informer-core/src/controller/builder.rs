@@ -103,8 +103,8 @@ impl<K: Object> ControllerBuilder<K> {
             // If the cache is behind and still has the earlier object, its update reconciles the key.
             let is_other = owners
                 .peek()
-                .get(&key)
-                .is_some_and(|cached| cached.meta().uid.as_ref().is_some_and(|cached| *cached != uid));
+                .stored(&key)
+                .is_some_and(|cached| cached.uid().is_some_and(|cached| *cached != *uid));
             (!is_other).then_some(key)
         };
         let run_on = own_code_runs_on(predicate.as_ref());

@@ -16,6 +16,7 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::storage::Packing;
 use crate::sync::{Mutex, Offload};
 
 pub use receiver::DeltaReceiver;
@@ -83,6 +84,16 @@ impl DeltaFifo {
         options: QueueOptions,
         transform: Option<Transform<K>>,
     ) -> (Vec<DeltaSender<K>>, DeltaReceiver<K>) {
+        Self::storing(scopes, options, transform, Packing::decoded())
+    }
+
+    /// Like [`channel`](Self::channel), for objects that are packed on their way.
+    pub(crate) fn storing<K: Object>(
+        scopes: impl IntoIterator<Item = Scope>,
+        options: QueueOptions,
+        transform: Option<Transform<K>>,
+        packing: Packing<K>,
+    ) -> (Vec<DeltaSender<K>>, DeltaReceiver<K>) {
         let scopes: Vec<Scope> = scopes.into_iter().collect();
         let queue = Arc::new(Mutex::new(Queue {
             log: VecDeque::new(),
@@ -97,13 +108,14 @@ impl DeltaFifo {
             consumer: None,
             producers: Vec::new(),
         }));
-        let transformer = Transformer::new(transform, options.offload);
+        let transformer = Transformer::new(transform, packing, options.offload);
         let senders = scopes
             .into_iter()
             .map(|scope| DeltaSender {
                 queue: queue.clone(),
                 intake: Intake::new(scope),
                 transformer: transformer.clone(),
+                store: None,
             })
             .collect();
         (senders, DeltaReceiver::new(queue, transformer))

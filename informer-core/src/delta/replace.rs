@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
 use super::intake::{Admission, Identified, Intake};
 use super::transform::{Transformer, Unusable};
 use super::{Delta, Departed};
@@ -13,6 +15,8 @@ use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::Undecodable;
+use crate::storage::{Arrival, Stored};
+use crate::store::Indexer;
 use crate::sync::{Offload, offload};
 
 /// The whole state of one scope at one version.
@@ -22,7 +26,7 @@ pub struct ReplaceAll<K> {
     /// The version of the state.
     pub version: ResourceVersion,
     /// The objects in list order, each key once.
-    pub items: Vec<(ObjectKey, Arc<K>)>,
+    pub items: Vec<(ObjectKey, Stored<K>)>,
     /// Objects that exist but could not be decoded or transformed, and why.
     pub unusable: Vec<(ObjectKey, Unusable)>,
     /// How many items had no readable key. If this is not zero, a missing object must not be deleted: it may
@@ -52,21 +56,42 @@ const TRANSFORM_BATCH: usize = 128;
 pub struct ReplaceBuilder<K> {
     intake: Intake,
     transformer: Transformer<K>,
-    /// Received and not transformed yet, in arrival order. Always empty without a transform.
-    pending: Vec<(ObjectKey, Delta<K>)>,
+    /// The store that the state will replace, if it is known.
+    store: Option<Indexer<K>>,
+    /// Received and not transformed or packed yet, in arrival order. Always empty if there is nothing to do.
+    pending: Vec<(ObjectKey, Received<K>)>,
     /// Objects in arrival order; `None` where one was deleted before the state was complete.
-    items: Vec<Option<(ObjectKey, Arc<K>)>>,
+    items: Vec<Option<(ObjectKey, Stored<K>)>>,
     /// The position of each key in `items`.
     places: HashMap<ObjectKey, usize>,
     unusable: HashMap<ObjectKey, Unusable>,
     unreadable: usize,
 }
 
+/// What arrived for one key.
+enum Received<K> {
+    New(Delta<K>),
+    /// The state that the store has, transformed and packed when it arrived first. The store's own object takes
+    /// the place of the new one, so that an unchanged set is not in memory twice.
+    Unchanged(Stored<K>),
+}
+
+impl<K: Object> Received<K> {
+    /// The delta to apply. Call it where user code may run.
+    fn prepare(self, key: &ObjectKey, transformer: &Transformer<K>) -> Delta<K> {
+        match self {
+            Self::New(delta) => transformer.transform(key, None, delta, Arrival::Listed),
+            Self::Unchanged(stored) => Delta::Added(stored),
+        }
+    }
+}
+
 impl<K: Object> ReplaceBuilder<K> {
-    pub(super) fn new(intake: Intake, transformer: Transformer<K>) -> Self {
+    pub(super) fn new(intake: Intake, transformer: Transformer<K>, store: Option<Indexer<K>>) -> Self {
         Self {
             intake,
             transformer,
+            store,
             pending: Vec::new(),
             items: Vec::new(),
             places: HashMap::new(),
@@ -78,16 +103,28 @@ impl<K: Object> ReplaceBuilder<K> {
     /// Adds an object, or replaces the earlier state of its key.
     pub async fn upsert(&mut self, object: Arc<K>) {
         match self.intake.identify(object.meta()) {
-            Identified::Key(key) => self.receive(key, Delta::Added(object)).await,
+            Identified::Key(key) => {
+                let received = match self.unchanged(&key, object.meta()) {
+                    Some(stored) => Received::Unchanged(stored),
+                    None => Received::New(Delta::Added(object.into())),
+                };
+                self.receive(key, received).await;
+            }
             Identified::Nameless => self.unreadable += 1,
             Identified::Elsewhere => {}
         }
     }
 
+    fn unchanged(&self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Stored<K>> {
+        let snapshot = self.store.as_ref()?.peek();
+        snapshot.unchanged(self.intake.scope(), key, meta).cloned()
+    }
+
     /// Removes an object that was deleted before the state was complete.
     pub async fn remove(&mut self, key: &ObjectKey) {
         if let Admission::Granted = self.intake.admit(key) {
-            self.receive(key.clone(), Delta::Deleted(Departed::KeyOnly)).await;
+            let deleted = Delta::Deleted(Departed::KeyOnly);
+            self.receive(key.clone(), Received::New(deleted)).await;
         }
     }
 
@@ -96,8 +133,8 @@ impl<K: Object> ReplaceBuilder<K> {
         match &object.key {
             Some(key) => {
                 if let Admission::Granted = self.intake.admit(key) {
-                    self.receive(key.clone(), Delta::Unusable(object.clone().into()))
-                        .await;
+                    let unusable = Delta::Unusable(object.clone().into());
+                    self.receive(key.clone(), Received::New(unusable)).await;
                 }
             }
             None if mutant::is("I16") => {}
@@ -105,14 +142,14 @@ impl<K: Object> ReplaceBuilder<K> {
         }
     }
 
-    /// Applies one delta after those that arrived before it.
-    async fn receive(&mut self, key: ObjectKey, delta: Delta<K>) {
+    /// Applies what arrived after that which arrived before it.
+    async fn receive(&mut self, key: ObjectKey, received: Received<K>) {
         if self.transformer.runs_on() == Offload::Inline {
-            let delta = self.transformer.transform(&key, None, delta);
+            let delta = received.prepare(&key, &self.transformer);
             self.apply(key, delta);
             return;
         }
-        self.pending.push((key, delta));
+        self.pending.push((key, received));
         if self.pending.len() >= TRANSFORM_BATCH {
             self.apply_pending().await;
         }
@@ -128,8 +165,8 @@ impl<K: Object> ReplaceBuilder<K> {
         let transform = move || -> Vec<_> {
             pending
                 .into_iter()
-                .map(|(key, delta)| {
-                    let delta = transformer.transform(&key, None, delta);
+                .map(|(key, received)| {
+                    let delta = received.prepare(&key, &transformer);
                     (key, delta)
                 })
                 .collect()

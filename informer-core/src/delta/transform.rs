@@ -12,10 +12,11 @@ use crate::mutant;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::source::Undecodable;
+use crate::storage::{Arrival, Packing, Stored};
 use crate::sync::{LogLimit, Mutex, Offload, panic_text};
 
 /// A function that changes each object before the store, indexes and handlers see it. Runs exactly once per
-/// received object.
+/// received object. An object that a relist shows unchanged is taken from the store and not transformed again.
 ///
 /// Use it to drop fields that are not needed. It must not change `metadata.name`, `namespace`, `uid` or
 /// `resourceVersion`: they identify the object and its version. An object whose transform fails, panics or
@@ -53,6 +54,7 @@ impl From<Undecodable> for Unusable {
 pub(crate) struct Transformer<K> {
     transform: Option<Transform<K>>,
     failures: Arc<TransformFailures>,
+    packing: Packing<K>,
     offload: Offload,
 }
 
@@ -79,20 +81,26 @@ impl TransformFailures {
 }
 
 impl<K> Transformer<K> {
-    pub(crate) fn new(transform: Option<Transform<K>>, offload: Offload) -> Self {
+    pub(crate) fn new(transform: Option<Transform<K>>, packing: Packing<K>, offload: Offload) -> Self {
         Self {
             transform,
             failures: Arc::default(),
+            packing,
             offload,
         }
     }
 
-    /// Where [`transform`](Self::transform) must be called.
+    /// Where [`transform`](Self::transform) must be called for many objects.
     pub(crate) fn runs_on(&self) -> Offload {
         match &self.transform {
-            Some(_) => self.offload,
-            None => Offload::Inline,
+            None if !self.packing.is_packed() => Offload::Inline,
+            _ => self.offload,
         }
+    }
+
+    /// Whether user code changes the objects.
+    pub(crate) fn is_user_code(&self) -> bool {
+        self.transform.is_some()
     }
 
     pub(crate) fn failures(&self) -> u64 {
@@ -105,13 +113,15 @@ impl<K> Clone for Transformer<K> {
         Self {
             transform: self.transform.clone(),
             failures: self.failures.clone(),
+            packing: self.packing.clone(),
             offload: self.offload,
         }
     }
 }
 
 impl<K: Object> Transformer<K> {
-    /// Transforms the object of a delta. Call it once per delta, where user code may run.
+    /// Transforms the object of a delta, and packs it if the informer's storage is packed. Call it once per
+    /// delta, where user code may run. An object that is packed already was transformed before.
     ///
     /// `version` is the object's version, if the caller has it.
     pub(crate) fn transform(
@@ -119,18 +129,19 @@ impl<K: Object> Transformer<K> {
         key: &ObjectKey,
         version: Option<&ResourceVersion>,
         delta: Delta<K>,
+        arrival: Arrival,
     ) -> Delta<K> {
         match delta {
             Delta::Added(object) => self
-                .apply(key, version, object)
+                .apply(key, version, object, arrival)
                 .map_or_else(Delta::Unusable, Delta::Added),
             Delta::Updated(object) => self
-                .apply(key, version, object)
+                .apply(key, version, object, arrival)
                 .map_or_else(Delta::Unusable, Delta::Updated),
             // Handlers receive the last state, so it is transformed too. If that fails, they receive the last
             // state of the cache instead.
             Delta::Deleted(Departed::Observed(object)) => Delta::Deleted(
-                self.apply(key, version, object)
+                self.apply(key, version, object, arrival)
                     .map_or(Departed::KeyOnly, Departed::Observed),
             ),
             Delta::Deleted(Departed::KeyOnly) | Delta::Unusable(_) => delta,
@@ -141,16 +152,22 @@ impl<K: Object> Transformer<K> {
         &self,
         key: &ObjectKey,
         version: Option<&ResourceVersion>,
-        object: Arc<K>,
-    ) -> Result<Arc<K>, Unusable> {
+        object: Stored<K>,
+        arrival: Arrival,
+    ) -> Result<Stored<K>, Unusable> {
+        let object = match object.into_decoded() {
+            Ok(object) => object,
+            Err(packed) => return Ok(packed),
+        };
         let Some(transform) = &self.transform else {
-            return Ok(object);
+            return Ok(self.packing.store(object, arrival));
         };
         // Read before the transform runs: one that fails may have changed them.
         let uid = object.meta().uid.clone();
         let version = version.cloned().or_else(|| ResourceVersion::of(object.meta()));
         run(transform, object)
             .and_then(|object| keeps_key(object, key))
+            .map(|object| self.packing.store(object, arrival))
             .map_err(|reason| {
                 self.failures.record(key);
                 Unusable { reason, uid, version }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
@@ -20,8 +21,9 @@ use crate::selector::Selector;
 use crate::source::protobuf::DecodeProtobuf;
 use crate::source::{KubeSource, KubeSourceError, KubeSourceOptions, ListOptionsError, ListWatch};
 use crate::status::{Reporter, StatusBoard};
+use crate::storage::{Packing, Storage};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
-use crate::sync::{Latch, Mutex};
+use crate::sync::{Latch, Mutex, Offload};
 
 /// Configures one informer. Created by [`SharedInformer::builder`].
 #[must_use = "nothing happens before `build`"]
@@ -30,11 +32,16 @@ pub struct SharedInformerBuilder<K: Object> {
     options: InformerOptions,
     protobuf: Option<DecodeProtobuf<K>>,
     transform: Option<Transform<K>>,
+    /// Makes the storage, if it is set.
+    packing: Option<MakePacking<K>>,
     indexes: Vec<AddIndex<K>>,
 }
 
 /// Adds one index to an empty store.
 type AddIndex<K> = Box<dyn FnOnce(&Indexer<K>) -> Result<(), IndexError> + Send>;
+
+/// Captures what a storage needs to know of the kind.
+type MakePacking<K> = Box<dyn FnOnce(Offload) -> Packing<K> + Send>;
 
 /// The sources of the objects.
 enum Sources<K> {
@@ -72,6 +79,7 @@ impl<K: Object> SharedInformerBuilder<K> {
             options: InformerOptions::default(),
             protobuf: None,
             transform: None,
+            packing: None,
             indexes: Vec::new(),
         }
     }
@@ -94,6 +102,17 @@ impl<K: Object> SharedInformerBuilder<K> {
     /// for every built-in kind. [`encoding`](Self::encoding) turns it off, and a custom source ignores it.
     pub fn protobuf(mut self, decode: DecodeProtobuf<K>) -> Self {
         self.protobuf = Some(decode);
+        self
+    }
+
+    /// Sets how objects are held in memory: see [`Storage`]. Default: decoded.
+    ///
+    /// Packed objects are serialized and deserialized by the code of their type.
+    pub fn storage(mut self, storage: Storage) -> Self
+    where
+        K: Serialize + DeserializeOwned,
+    {
+        self.packing = Some(Box::new(move |offload| Packing::of(storage, offload)));
         self
     }
 
@@ -142,7 +161,12 @@ impl<K: Object> SharedInformerBuilder<K> {
         check_scopes(&scopes)?;
 
         let queue = options.queue.offload(options.offload);
-        let (mut senders, receiver) = DeltaFifo::channel(scopes.iter().cloned(), queue, self.transform);
+        let packing = match self.packing {
+            Some(make) => make(options.offload),
+            None => Packing::by_default(options.offload),
+        };
+        let (mut senders, receiver) =
+            DeltaFifo::storing(scopes.iter().cloned(), queue, self.transform, packing);
         let (writer, indexer) = store::new();
         for add in self.indexes {
             add(&indexer)?;
@@ -159,6 +183,7 @@ impl<K: Object> SharedInformerBuilder<K> {
             .map(|(source, mut queue)| {
                 let reporter = board.reporter(queue.scope());
                 queue.report_to(reporter.clone());
+                queue.replaces(indexer.clone());
                 let relist = match &options.audit {
                     Some(audit) => {
                         let relist = RelistRequest::enabled();

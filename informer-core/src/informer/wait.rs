@@ -276,14 +276,14 @@ impl Write {
         let is_reached =
             |own: Option<&ResourceVersion>| own.is_some_and(|own| own.is_at_least(&self.version));
         let scope = is_reached(snapshot.versions().of_key(&self.key));
-        let Some(object) = snapshot.get(&self.key) else {
+        let Some(object) = snapshot.stored(&self.key) else {
             // It was deleted, or no longer matches the selector.
             return match scope {
                 true => Shown::Yes,
                 false => Shown::NotYet,
             };
         };
-        let own = ResourceVersion::of(object.meta());
+        let own = object.version();
         if is_reached(own.as_ref()) || (own.is_none() && scope) {
             return Shown::Yes;
         }

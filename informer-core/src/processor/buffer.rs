@@ -1,17 +1,17 @@
 //! The events that wait for one handler: exact up to a limit, folded per object past it.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 
-use crate::handler::{Deleted, Event, Origin, Overflow, UpdateCause};
+use crate::handler::{Departure, Notification, Origin, Overflow, UpdateCause};
 use crate::key::ObjectKey;
 use crate::object::Object;
+use crate::storage::Stored;
 use crate::store::Snapshot;
 
 /// What a handler's task takes from its buffer.
 pub(super) enum Item<K> {
     /// An event for the handler.
-    Event(Event<K>),
+    Event(Notification<K>),
     /// The mark after the last event of the initial state.
     InitialEnd,
 }
@@ -72,7 +72,7 @@ enum Replay<K> {
     None,
     /// Not listed yet: a snapshot is cheap to take while the processor is locked, listing it is not.
     Snapshot(Snapshot<K>),
-    Objects(std::vec::IntoIter<Arc<K>>),
+    Objects(std::vec::IntoIter<Stored<K>>),
 }
 
 /// What the handler has not received for one key, or a mark between such entries.
@@ -82,16 +82,16 @@ enum Folded<K> {
         outstanding: Outstanding<K>,
     },
     /// An event that cannot be folded because its object has no name.
-    Nameless(Event<K>),
+    Nameless(Notification<K>),
     InitialEnd,
 }
 
 /// The outstanding changes of one key, in the fewest events that describe them.
 enum Outstanding<K> {
-    One(Event<K>),
+    One(Notification<K>),
     /// The object the handler knows was deleted and another one was created with its name: a deletion, then
     /// an addition.
-    Replaced(Deleted<K>, Arc<K>, Origin),
+    Replaced(Departure<K>, Stored<K>, Origin),
 }
 
 impl<K: Object> Buffer<K> {
@@ -138,7 +138,7 @@ impl<K: Object> Buffer<K> {
         }
     }
 
-    pub(super) fn set_listed(&mut self, objects: Vec<Arc<K>>) {
+    pub(super) fn set_listed(&mut self, objects: Vec<Stored<K>>) {
         // The buffer may have been emptied in between, and must not keep objects that no handler will
         // receive.
         if let Replay::Snapshot(_) = self.replay {
@@ -154,7 +154,7 @@ impl<K: Object> Buffer<K> {
         }
     }
 
-    pub(super) fn push(&mut self, event: Event<K>) -> Pushed {
+    pub(super) fn push(&mut self, event: Notification<K>) -> Pushed {
         // A second resync of an object carries no information while the first one waits. Without this,
         // resyncs alone would fill the memory of a program whose handler is stuck.
         if self.overflow == Overflow::Disconnect && is_resync(&event) && !self.mark_resync(&event) {
@@ -184,7 +184,7 @@ impl<K: Object> Buffer<K> {
 
     pub(super) fn pop(&mut self) -> Option<Item<K>> {
         if let Some(object) = self.replay.next() {
-            return Some(Item::Event(Event::added(object, Origin::Initial)));
+            return Some(Item::Event(Notification::added(object, Origin::Initial)));
         }
         if let Some(item) = self.exact.pop_front() {
             match &item {
@@ -209,8 +209,8 @@ impl<K: Object> Buffer<K> {
         if let Folded::Object { outstanding, .. } = entry.get_mut()
             && let Outstanding::Replaced(deleted, object, origin) = outstanding
         {
-            let first = Event::Deleted(deleted.clone());
-            *outstanding = Outstanding::One(Event::Added {
+            let first = Notification::Deleted(deleted.clone());
+            *outstanding = Outstanding::One(Notification::Added {
                 object: object.clone(),
                 origin: *origin,
             });
@@ -243,7 +243,7 @@ impl<K: Object> Buffer<K> {
     }
 
     /// Records that a resync of an object waits; `false` if one is waiting already.
-    fn mark_resync(&mut self, event: &Event<K>) -> bool {
+    fn mark_resync(&mut self, event: &Notification<K>) -> bool {
         event.key().is_none_or(|key| self.resyncs.insert(key))
     }
 
@@ -254,7 +254,7 @@ impl<K: Object> Buffer<K> {
         position
     }
 
-    fn fold(&mut self, event: Event<K>) {
+    fn fold(&mut self, event: Notification<K>) {
         let Some(key) = event.key() else {
             self.append(Folded::Nameless(event));
             return;
@@ -290,7 +290,7 @@ impl<K: Object> Replay<K> {
         }
     }
 
-    fn next(&mut self) -> Option<Arc<K>> {
+    fn next(&mut self) -> Option<Stored<K>> {
         let Self::Objects(objects) = self else {
             return None;
         };
@@ -305,23 +305,23 @@ impl<K: Object> Replay<K> {
 
 /// Whether an event is a change, and not part of a whole state delivered at once. A whole state is bounded
 /// by the number of objects and arrives in one piece, so it does not show that the handler is slow.
-fn is_news<K>(event: &Event<K>) -> bool {
+fn is_news<K>(event: &Notification<K>) -> bool {
     !matches!(
         event,
-        Event::Added {
+        Notification::Added {
             origin: Origin::Initial,
             ..
-        } | Event::Updated {
+        } | Notification::Updated {
             cause: UpdateCause::Resync,
             ..
         }
     )
 }
 
-fn is_resync<K>(event: &Event<K>) -> bool {
+fn is_resync<K>(event: &Notification<K>) -> bool {
     matches!(
         event,
-        Event::Updated {
+        Notification::Updated {
             cause: UpdateCause::Resync,
             ..
         }
@@ -329,8 +329,8 @@ fn is_resync<K>(event: &Event<K>) -> bool {
 }
 
 /// Combines the outstanding changes of a key with the next event; `None` if nothing is left to deliver.
-fn merge<K>(outstanding: Outstanding<K>, next: Event<K>) -> Option<Outstanding<K>> {
-    use Event::{Added, Deleted as Removed, Updated};
+fn merge<K>(outstanding: Outstanding<K>, next: Notification<K>) -> Option<Outstanding<K>> {
+    use Notification::{Added, Deleted as Removed, Updated};
     Some(match (outstanding, next) {
         // A resync adds nothing to a change that is not yet delivered.
         (

@@ -1,9 +1,12 @@
 //! The rules by which events are folded, and random histories against a handler that checks every event.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::handler::{Deleted, Event};
 
 fn state(name: &str, version: u64) -> Arc<ConfigMap> {
     let mut object = ConfigMap::default();
@@ -35,7 +38,7 @@ fn missed(version: u64) -> Event<ConfigMap> {
 
 fn text(item: Item<ConfigMap>) -> String {
     match item {
-        Item::Event(event) => format!("{event:?}"),
+        Item::Event(event) => format!("{:?}", event.into_event().expect("nothing is packed")),
         Item::InitialEnd => "InitialEnd".to_owned(),
     }
 }
@@ -48,7 +51,7 @@ fn drain(buffer: &mut Buffer<ConfigMap>) -> Vec<String> {
 fn full(overflow: Overflow) -> Buffer<ConfigMap> {
     let mut buffer = Buffer::new(1, overflow);
     assert_eq!(
-        buffer.push(Event::added(state("filler", 1), Origin::Live)),
+        buffer.push(Event::added(state("filler", 1), Origin::Live).into()),
         Pushed::Kept
     );
     buffer
@@ -58,7 +61,7 @@ fn full(overflow: Overflow) -> Buffer<ConfigMap> {
 fn check_folded(events: impl IntoIterator<Item = Event<ConfigMap>>, expected: &[&str]) {
     let mut buffer = full(Overflow::Coalesce);
     for event in events {
-        assert_eq!(buffer.push(event), Pushed::Kept);
+        assert_eq!(buffer.push(event.into()), Pushed::Kept);
     }
     assert!(buffer.pop().is_some(), "the filler comes first");
     assert_eq!(drain(&mut buffer), expected);
@@ -118,11 +121,11 @@ fn a_deletion_is_delivered_before_the_recreated_object() {
 #[test]
 fn changes_after_half_of_a_replacement_fold_into_the_rest() {
     let mut buffer = full(Overflow::Coalesce);
-    buffer.push(deleted(2));
-    buffer.push(added(3));
+    buffer.push(deleted(2).into());
+    buffer.push(added(3).into());
     buffer.pop();
     assert_eq!(buffer.pop().map(text).as_deref(), Some("Deleted(Observed(a@2))"));
-    buffer.push(deleted(4));
+    buffer.push(deleted(4).into());
     assert_eq!(drain(&mut buffer), [""; 0]);
 }
 
@@ -135,10 +138,10 @@ fn an_initial_addition_stays_initial_when_folded() {
 #[test]
 fn the_initial_end_mark_keeps_its_position() {
     let mut buffer = full(Overflow::Coalesce);
-    buffer.push(Event::added(state("a", 1), Origin::Initial));
+    buffer.push(Event::added(state("a", 1), Origin::Initial).into());
     buffer.push_initial_end();
-    buffer.push(Event::added(state("b", 2), Origin::Live));
-    buffer.push(updated(1, 3));
+    buffer.push(Event::added(state("b", 2), Origin::Live).into());
+    buffer.push(updated(1, 3).into());
     buffer.pop();
     assert_eq!(
         drain(&mut buffer),
@@ -152,10 +155,10 @@ fn the_initial_end_mark_does_not_count_towards_the_limit() {
     buffer.push_initial_end();
     assert_eq!(buffer.len(), 0);
     assert!(!buffer.is_empty(), "a mark can be taken");
-    assert_eq!(buffer.push(added(1)), Pushed::Kept);
-    assert_eq!(buffer.push(updated(1, 2)), Pushed::Overflowed);
+    assert_eq!(buffer.push(added(1).into()), Pushed::Kept);
+    assert_eq!(buffer.push(updated(1, 2).into()), Pushed::Overflowed);
     assert_eq!(drain(&mut buffer), ["InitialEnd", "Added(a@1, Live)"]);
-    assert_eq!(buffer.push(updated(1, 2)), Pushed::Kept);
+    assert_eq!(buffer.push(updated(1, 2).into()), Pushed::Kept);
 }
 
 #[test]
@@ -168,15 +171,15 @@ fn events_of_objects_without_a_name_are_not_folded() {
 fn a_buffer_that_has_caught_up_is_exact_again() {
     let mut buffer = full(Overflow::Coalesce);
     assert_eq!(buffer.mode(), BufferMode::Exact);
-    buffer.push(added(1));
+    buffer.push(added(1).into());
     assert_eq!((buffer.mode(), buffer.len()), (BufferMode::Folding, 2));
     buffer.pop();
     // Room in the exact part does not matter while older events are folded: the order would be lost.
-    buffer.push(updated(1, 2));
+    buffer.push(updated(1, 2).into());
     assert_eq!((buffer.mode(), buffer.len()), (BufferMode::Folding, 1));
     buffer.pop();
     assert_eq!((buffer.mode(), buffer.len()), (BufferMode::Exact, 0));
-    buffer.push(updated(2, 3));
+    buffer.push(updated(2, 3).into());
     assert_eq!((buffer.mode(), buffer.len()), (BufferMode::Exact, 1));
 }
 
@@ -184,7 +187,7 @@ fn a_buffer_that_has_caught_up_is_exact_again() {
 fn grow_keeps_every_event() {
     let mut buffer = full(Overflow::Grow);
     for version in 1..100 {
-        assert_eq!(buffer.push(updated(version, version + 1)), Pushed::Kept);
+        assert_eq!(buffer.push(updated(version, version + 1).into()), Pushed::Kept);
     }
     assert_eq!((buffer.len(), buffer.mode()), (100, BufferMode::Exact));
     let delivered = drain(&mut buffer);
@@ -195,18 +198,18 @@ fn grow_keeps_every_event() {
 #[test]
 fn disconnect_refuses_events_past_the_limit() {
     let mut buffer = full(Overflow::Disconnect);
-    assert_eq!(buffer.push(added(1)), Pushed::Overflowed);
+    assert_eq!(buffer.push(added(1).into()), Pushed::Overflowed);
     buffer.pop();
-    assert_eq!(buffer.push(added(1)), Pushed::Kept);
+    assert_eq!(buffer.push(added(1).into()), Pushed::Kept);
 }
 
 #[test]
 fn take_all_empties_the_buffer() {
     let mut buffer = full(Overflow::Coalesce);
-    buffer.push(added(1));
+    buffer.push(added(1).into());
     drop(buffer.take_all());
     assert!(buffer.is_empty());
-    buffer.push(added(2));
+    buffer.push(added(2).into());
     assert_eq!(drain(&mut buffer), ["Added(a@2, Live)"]);
 }
 
@@ -306,7 +309,7 @@ impl CheckingHandler {
                 self.initial_ends += 1;
                 return;
             }
-            Item::Event(event) => event,
+            Item::Event(event) => event.into_event().expect("nothing is packed"),
         };
         self.received += 1;
         let key = event.key().expect("every object here has a name");
@@ -347,7 +350,7 @@ fn run(steps: &[Step], limit: usize, overflow: Overflow) -> Result<(), TestCaseE
         match *step {
             Step::Change(object, fate) => {
                 for event in truth.events(NAMES[object], fate) {
-                    prop_assert_eq!(buffer.push(event), Pushed::Kept);
+                    prop_assert_eq!(buffer.push(event.into()), Pushed::Kept);
                     pushed += 1;
                 }
             }
@@ -410,13 +413,13 @@ fn a_whole_state_delivered_at_once_disconnects_no_handler() {
     let mut buffer = Buffer::new(2, Overflow::Disconnect);
     for version in 0..5 {
         let initial = Event::added(state("a", version), Origin::Initial);
-        assert_eq!(buffer.push(initial), Pushed::Kept);
-        assert_eq!(buffer.push(resynced(version)), Pushed::Kept);
+        assert_eq!(buffer.push(initial.into()), Pushed::Kept);
+        assert_eq!(buffer.push(resynced(version).into()), Pushed::Kept);
     }
-    assert_eq!(buffer.push(updated(5, 6)), Pushed::Kept);
-    assert_eq!(buffer.push(updated(6, 7)), Pushed::Kept);
+    assert_eq!(buffer.push(updated(5, 6).into()), Pushed::Kept);
+    assert_eq!(buffer.push(updated(6, 7).into()), Pushed::Kept);
     assert_eq!(
-        buffer.push(updated(7, 8)),
+        buffer.push(updated(7, 8).into()),
         Pushed::Overflowed,
         "two changes are the limit"
     );
@@ -427,10 +430,10 @@ fn a_whole_state_delivered_at_once_disconnects_no_handler() {
 fn unread_resyncs_do_not_accumulate() {
     let mut buffer = Buffer::new(2, Overflow::Disconnect);
     for _ in 0..10 {
-        assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
+        assert_eq!(buffer.push(resynced(1).into()), Pushed::Kept);
     }
     assert_eq!(drain(&mut buffer), ["Updated(a@1 -> a@1, Resync)"]);
-    assert_eq!(buffer.push(resynced(1)), Pushed::Kept);
+    assert_eq!(buffer.push(resynced(1).into()), Pushed::Kept);
     assert_eq!(buffer.len(), 1, "the next one is delivered again");
 }
 
@@ -438,12 +441,12 @@ fn unread_resyncs_do_not_accumulate() {
 #[test]
 fn a_change_before_a_waiting_resync_does_not_admit_a_second_resync() {
     let mut buffer = Buffer::new(2, Overflow::Disconnect);
-    assert_eq!(buffer.push(updated(1, 2)), Pushed::Kept);
-    assert_eq!(buffer.push(resynced(2)), Pushed::Kept);
+    assert_eq!(buffer.push(updated(1, 2).into()), Pushed::Kept);
+    assert_eq!(buffer.push(resynced(2).into()), Pushed::Kept);
     assert_eq!(
         buffer.pop().map(text).as_deref(),
         Some("Updated(a@1 -> a@2, Change)")
     );
-    assert_eq!(buffer.push(resynced(2)), Pushed::Kept);
+    assert_eq!(buffer.push(resynced(2).into()), Pushed::Kept);
     assert_eq!(drain(&mut buffer), ["Updated(a@2 -> a@2, Resync)"]);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::listener::Listener;
 use super::{Delivery, ProcessorState};
-use crate::handler::Event;
+use crate::handler::Notification;
 use crate::object::Object;
 use crate::sync::{MutexGuard, Signal};
 
@@ -80,7 +80,7 @@ impl<'a, K: Object> Publication<'a, K> {
 pub(crate) struct Distribution<'a, K: Object> {
     listeners: Vec<Arc<Listener<K>>>,
     /// Events that are not delivered yet, fewer than a portion.
-    pending: Vec<(Audience, Event<K>)>,
+    pending: Vec<(Audience, Notification<K>)>,
     then: Then,
     signal: &'a Signal,
 }
@@ -97,11 +97,11 @@ impl<'a, K: Object> Distribution<'a, K> {
 
     /// Puts an event into the buffers of its audience, at the latest when this is dropped. Never waits for
     /// a handler.
-    pub(crate) fn deliver(&mut self, audience: Audience, event: &Event<K>) {
+    pub(crate) fn deliver(&mut self, audience: Audience, event: Notification<K>) {
         if self.listeners.is_empty() {
             return;
         }
-        self.pending.push((audience, event.clone()));
+        self.pending.push((audience, event));
         if self.pending.len() == PORTION {
             self.flush();
         }

@@ -16,7 +16,7 @@ use super::inside;
 use super::listener_state::{ListenerState, Task, wake};
 use super::registration::{Control, HandlerEnded, HandlerState, HandlerStatus};
 use super::resync::Schedule;
-use crate::handler::{Event, HandlerOptions};
+use crate::handler::{Event, HandlerOptions, Notification};
 use crate::mutant;
 use crate::object::Object;
 use crate::store::Snapshot;
@@ -72,7 +72,7 @@ impl<K: Object> Listener<K> {
 
     /// Appends events under one lock. Never waits for the handler. A handler whose buffer overflows is
     /// disconnected, and the events after that one are dropped.
-    pub(super) fn push_all(&self, events: &[(Audience, Event<K>)]) {
+    pub(super) fn push_all(&self, events: &[(Audience, Notification<K>)]) {
         let mut state = self.state.lock();
         if state.handler != HandlerState::Active {
             return;
@@ -119,7 +119,12 @@ impl<K: Object> Listener<K> {
                     if let (Served::ByTask, Task::Running { busy_since }) = (self.served, &mut state.task) {
                         *busy_since = Some(Instant::now());
                     }
-                    return Some(event);
+                    drop(state);
+                    // Decodes packed objects, which takes long: not under the lock.
+                    match event.into_event() {
+                        Some(event) => return Some(event),
+                        None => self.returned(None),
+                    }
                 }
                 Item::InitialEnd => {
                     // Both wake tasks, which is foreign code: not under the lock.
@@ -139,7 +144,7 @@ impl<K: Object> Listener<K> {
         let mut state = self.state.lock();
         if let Some(snapshot) = state.buffer.unlisted() {
             drop(state);
-            let objects = snapshot.list();
+            let objects = snapshot.list_stored();
             state = self.state.lock();
             state.buffer.set_listed(objects);
         }

@@ -17,7 +17,7 @@ fn object(name: &str) -> Arc<ConfigMap> {
 }
 
 fn added(name: &str) -> [(Audience, Event<ConfigMap>); 1] {
-    [(Audience::All, Event::added(object(name), Origin::Live))]
+    [(Audience::All, Event::added(object(name), Origin::Live).into())]
 }
 
 fn listener(options: &HandlerOptions) -> Arc<Listener<ConfigMap>> {

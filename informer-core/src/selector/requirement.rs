@@ -127,7 +127,11 @@ impl Requirement {
 
     /// Whether an object with these labels meets the requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        let label = labels.get(&self.key);
+        self.is_met_by(labels.get(&self.key).map(String::as_str))
+    }
+
+    /// Whether the requirement is met by this value of its label; `None` if the object does not have it.
+    pub(super) fn is_met_by(&self, label: Option<&str>) -> bool {
         match self.operator {
             Operator::Equals | Operator::In => label.is_some_and(|label| self.has(label)),
             Operator::NotEquals | Operator::NotIn => label.is_none_or(|label| !self.has(label)),
@@ -145,7 +149,7 @@ impl Requirement {
     }
 
     /// A label that is missing or not an integer is neither greater nor less.
-    fn compare(&self, label: Option<&String>, holds: fn(i64, i64) -> bool) -> bool {
+    fn compare(&self, label: Option<&str>, holds: fn(i64, i64) -> bool) -> bool {
         let bound = self.values.first().and_then(|value| value.parse().ok());
         let label = label.and_then(|label| label.parse().ok());
         label.zip(bound).is_some_and(|(label, bound)| holds(label, bound))

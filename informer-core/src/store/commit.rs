@@ -7,11 +7,11 @@ use super::index::AnyIndex;
 use super::key_ref::KeyRef;
 use super::snapshot::Snapshot;
 use super::state::{Objects, StoreShared, StoreState};
-use super::stored_object::StoredObject;
 use super::versions::{VersionChange, Versions};
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::storage::Stored;
 
 /// Changes that are not yet visible.
 ///
@@ -37,8 +37,8 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     }
 
     /// The object under a key, including the changes of this commit.
-    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.state.objects.get(key.into()).map(StoredObject::get)
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Stored<K>> {
+        self.state.objects.get(key.into()).cloned()
     }
 
     /// The number of objects, including the changes of this commit.
@@ -52,23 +52,23 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     }
 
     /// Inserts an object and returns the one it replaces. Its key is no longer stale.
-    pub(crate) fn upsert(&mut self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
+    pub(crate) fn upsert(&mut self, key: ObjectKey, object: impl Into<Stored<K>>) -> Option<Stored<K>> {
         self.state.stale.clear(&key);
-        let (key, stored) = (KeyRef::from(&key), StoredObject::new(object));
+        let (key, stored) = (KeyRef::from(&key), object.into());
         let old = self.state.objects.insert(key, stored.clone());
         self.state.changes += 1;
         self.update_indexes(key, old.as_ref(), Some(&stored));
-        old.map(StoredObject::into_object)
+        old
     }
 
     /// Removes an object and returns it. Its key is no longer stale, even if no object was stored.
-    pub(crate) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<K>> {
+    pub(crate) fn remove(&mut self, key: &ObjectKey) -> Option<Stored<K>> {
         self.state.stale.clear(key);
         let key = KeyRef::from(key);
         let old = self.state.objects.remove(key)?;
         self.state.changes += 1;
         self.update_indexes(key, Some(&old), None);
-        Some(old.into_object())
+        Some(old)
     }
 
     /// Adds a scope before its first list, so that a wait for a version waits for this scope too.
@@ -118,12 +118,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         }
     }
 
-    fn update_indexes(
-        &mut self,
-        key: KeyRef<'_>,
-        old: Option<&StoredObject<K>>,
-        new: Option<&StoredObject<K>>,
-    ) {
+    fn update_indexes(&mut self, key: KeyRef<'_>, old: Option<&Stored<K>>, new: Option<&Stored<K>>) {
         for index in &mut self.state.indexes {
             owned(index).apply(key, old, new);
         }

@@ -10,7 +10,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 pub(super) use self::data::{AnyIndex, IndexData};
-pub(super) use self::function::{IndexFunction, IndexSource, inside_index_function};
+pub(super) use self::function::{IndexFunction, IndexSource, inside_index_function, of_object};
 pub use self::view::IndexView;
 use super::state::{StoreShared, StoreState};
 use crate::key::ObjectKey;

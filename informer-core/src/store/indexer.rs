@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering;
 use super::freshness::Freshness;
 use super::index::{
     AnyIndex, Index, IndexData, IndexDefinition, IndexError, IndexFunction, IndexName, IndexSource,
-    IndexStatus, IndexValue, inside_index_function,
+    IndexStatus, IndexValue, inside_index_function, of_object,
 };
 use super::snapshot::Snapshot;
 use super::state::{StoreShared, StoreState};
-use super::stored_object::StoredObject;
 use super::versions::Versions;
 use crate::key::ObjectKey;
 use crate::object::{Object, controller_of};
 use crate::resource_version::ResourceVersion;
+use crate::storage::Stored;
 
 /// The read side of the store of one kind; cheap to clone and to share between threads.
 ///
@@ -98,7 +98,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         if found.is_none() {
             self.shared.note_miss(&state, key.namespace());
         }
-        found.map(StoredObject::get)
+        found.and_then(Stored::get)
     }
 
     /// Whether an object exists under a key.
@@ -195,7 +195,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         I: IntoIterator<Item = V>,
         F: Fn(&K) -> I + Send + Sync + 'static,
     {
-        let function: IndexFunction<K, V> = Box::new(move |object| Ok(values(object).into_iter().collect()));
+        let function = of_object(move |object| Ok(values(object).into_iter().collect()));
         self.add(IndexName::Closure(name.into()), function)
     }
 
@@ -211,7 +211,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         E: fmt::Display,
         F: Fn(&K) -> Result<I, E> + Send + Sync + 'static,
     {
-        let function: IndexFunction<K, V> = Box::new(move |object| match values(object) {
+        let function = of_object(move |object| match values(object) {
             Ok(values) => Ok(values.into_iter().collect()),
             Err(error) => Err(error.to_string()),
         });
@@ -231,7 +231,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         let values = definition.values;
         self.add(
             IndexName::Definition(definition.name.into(), definition.made_at),
-            Box::new(move |object| Ok(values(object))),
+            of_object(move |object| Ok(values(object))),
         )
     }
 
@@ -317,14 +317,8 @@ impl<K: Object> Indexer<K> {
     /// [`IndexError::Nested`] if called from inside an index function.
     pub fn add_label_index(&self, label: &str) -> Result<Index<K, String>, IndexError> {
         let key = label.to_owned();
-        let function: IndexFunction<K, String> = Box::new(move |object| {
-            let labels = object.meta().labels.as_ref();
-            Ok(labels
-                .and_then(|labels| labels.get(&key))
-                .cloned()
-                .into_iter()
-                .collect())
-        });
+        let function: IndexFunction<K, String> =
+            Box::new(move |stored| Ok(stored.label(&key).map(str::to_owned).into_iter().collect()));
         self.add(IndexName::Label(label.into()), function)
     }
 
@@ -334,7 +328,7 @@ impl<K: Object> Indexer<K> {
     /// # Errors
     /// [`IndexError::Nested`] if called from inside an index function.
     pub fn controller_index(&self) -> Result<Index<K, String>, IndexError> {
-        let function: IndexFunction<K, String> = Box::new(|object| {
+        let function = of_object(|object: &K| {
             let controller = controller_of(object.meta());
             Ok(controller.map(|owner| owner.uid.clone()).into_iter().collect())
         });

@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::commit::Commit;
 use super::key_ref::KeyRef;
+use super::snapshot::Snapshot;
 use super::state::Objects;
-use super::stored_object::StoredObject;
 use super::tree::Tree;
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::storage::Stored;
 
 /// What happens to the stored objects of a scope that are missing from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl Missing {
 #[must_use = "handlers must receive the removed and changed objects"]
 pub(crate) struct Replacement<K> {
     /// The removed objects that were missing from the list, ordered by key.
-    pub(crate) removed: Vec<(ObjectKey, Arc<K>)>,
+    pub(crate) removed: Vec<(ObjectKey, Stored<K>)>,
     /// The objects of the list, in its order. If a key occurred twice, only the last one.
     pub(crate) items: Vec<ListedObject<K>>,
 }
@@ -60,26 +62,26 @@ pub(crate) enum Outcome<K> {
     /// The store had no object.
     Added {
         /// The listed object.
-        current: Arc<K>,
+        current: Stored<K>,
     },
     /// The store had another version, or another object with the same name.
     Updated {
         /// The object the store had.
-        previous: Arc<K>,
+        previous: Stored<K>,
         /// The listed object.
-        current: Arc<K>,
+        current: Stored<K>,
     },
     /// The store had an object with the same UID and resource version: it stays, and the listed copy is
     /// dropped.
     Unchanged {
         /// The object the store had.
-        current: Arc<K>,
+        current: Stored<K>,
     },
 }
 
 impl<K> Outcome<K> {
     /// The object the store has now.
-    pub(crate) fn current(&self) -> &Arc<K> {
+    pub(crate) fn current(&self) -> &Stored<K> {
         match self {
             Self::Added { current } | Self::Updated { current, .. } | Self::Unchanged { current } => current,
         }
@@ -88,6 +90,17 @@ impl<K> Outcome<K> {
     /// Whether the store kept the object it had.
     pub(crate) fn is_unchanged(&self) -> bool {
         matches!(self, Self::Unchanged { .. })
+    }
+}
+
+impl<K: Object> Snapshot<K> {
+    /// The stored object under a key, if an object with this metadata is the same state of it. A
+    /// [`replace`](Commit::replace) would keep the stored one.
+    pub(crate) fn unchanged(&self, scope: &Scope, key: &ObjectKey, meta: &ObjectMeta) -> Option<&Stored<K>> {
+        let (version, uid) = (meta.resource_version.as_deref(), meta.uid.as_deref());
+        let reached = self.versions().get(scope);
+        self.stored(key)
+            .filter(|stored| is_unchanged(stored, version, uid) && !is_left_over(stored, reached))
     }
 }
 
@@ -101,7 +114,7 @@ impl<K: Object> Commit<'_, K> {
     pub(crate) fn replace(
         &mut self,
         scope: &Scope,
-        items: Vec<(ObjectKey, Arc<K>)>,
+        items: Vec<(ObjectKey, Stored<K>)>,
         missing: Missing,
     ) -> Replacement<K> {
         let old = self.state.objects.clone();
@@ -179,20 +192,21 @@ fn last_of_each_key<Q: Ord, T>(mut items: Vec<(Q, T)>) -> Vec<(Q, T)> {
 fn compare<K: Object>(
     old: &Objects<K>,
     key: ObjectKey,
-    listed: Arc<K>,
+    listed: Stored<K>,
     reached: Option<&ResourceVersion>,
 ) -> ListedObject<K> {
     let outcome = match old.get((&key).into()) {
         None => Outcome::Added { current: listed },
         Some(stored)
-            if is_unchanged(&**stored.peek(), &*listed) && !is_left_over(&**stored.peek(), reached) =>
+            if is_unchanged(stored, listed.version_text(), listed.uid())
+                && !is_left_over(stored, reached) =>
         {
             Outcome::Unchanged {
-                current: stored.get(),
+                current: stored.clone(),
             }
         }
         Some(stored) => Outcome::Updated {
-            previous: stored.get(),
+            previous: stored.clone(),
             current: listed,
         },
     };
@@ -201,20 +215,16 @@ fn compare<K: Object>(
 
 /// Whether an object is newer than its store. It was then kept when the server was rewound, and the same
 /// version in the server's current history is a different state.
-fn is_left_over<K: Object>(object: &K, reached: Option<&ResourceVersion>) -> bool {
-    let version = ResourceVersion::of(object.meta());
+fn is_left_over<K: Object>(object: &Stored<K>, reached: Option<&ResourceVersion>) -> bool {
+    let version = object.version();
     matches!((version, reached), (Some(version), Some(reached)) if reached.is_older_than(&version))
 }
 
-/// Whether the two are the same object at the same version. Without a version this is unknown, and they
+/// Whether a state with this version and UID is the stored one. Without a version this is unknown, and they
 /// count as different.
-fn is_unchanged<K: Object>(old: &K, new: &K) -> bool {
-    let (old, new) = (old.meta(), new.meta());
-    let version = old
-        .resource_version
-        .as_deref()
-        .filter(|version| !version.is_empty());
-    version.is_some() && version == new.resource_version.as_deref() && old.uid == new.uid
+fn is_unchanged<K: Object>(stored: &Stored<K>, version: Option<&str>, uid: Option<&str>) -> bool {
+    let known = stored.version_text().filter(|version| !version.is_empty());
+    known.is_some() && known == version && stored.uid() == uid
 }
 
 /// The objects of the scope that are not listed and are removed.
@@ -223,7 +233,7 @@ fn removed_objects<K: Object>(
     scope: &Scope,
     listed: &[&ListedObject<K>],
     missing: &Missing,
-) -> Vec<(ObjectKey, Arc<K>)> {
+) -> Vec<(ObjectKey, Stored<K>)> {
     if *missing == Missing::Keep {
         return Vec::new();
     }
@@ -239,12 +249,16 @@ fn removed_objects<K: Object>(
             while listed.next_if(|listed| listed < key).is_some() {}
             listed.peek() != Some(key) && missing.removes(*key)
         })
-        .map(|(key, stored)| (key.to_key(), stored.get()))
+        .map(|(key, stored)| (key.to_key(), stored.clone()))
         .collect()
 }
 
 /// Builds the objects after the replacement as a new tree.
-fn rebuilt<K>(old: &Objects<K>, listed: &[&ListedObject<K>], removed: &[(ObjectKey, Arc<K>)]) -> Objects<K> {
+fn rebuilt<K>(
+    old: &Objects<K>,
+    listed: &[&ListedObject<K>],
+    removed: &[(ObjectKey, Stored<K>)],
+) -> Objects<K> {
     let mut dropped = removed.iter().map(|(key, _)| KeyRef::from(key)).peekable();
     let mut replaced = listed.iter().map(|item| KeyRef::from(&item.key)).peekable();
     let mut stays = |key: &KeyRef<'_>| {
@@ -252,17 +266,16 @@ fn rebuilt<K>(old: &Objects<K>, listed: &[&ListedObject<K>], removed: &[(ObjectK
         while replaced.next_if(|replaced| replaced < key).is_some() {}
         dropped.peek() != Some(key) && replaced.peek() != Some(key)
     };
-    let mut entries: Vec<(KeyRef<'_>, StoredObject<K>)> = old
+    let mut entries: Vec<(KeyRef<'_>, Stored<K>)> = old
         .iter()
         .filter(|(key, _)| stays(key))
         .map(|(key, stored)| (key, stored.clone()))
         .collect();
-    entries.extend(listed.iter().map(|item| {
-        (
-            (&item.key).into(),
-            StoredObject::new(item.outcome.current().clone()),
-        )
-    }));
+    entries.extend(
+        listed
+            .iter()
+            .map(|item| ((&item.key).into(), item.outcome.current().clone())),
+    );
     // These are two ascending runs, which a stable sort merges in linear time.
     entries.sort_by_key(|(key, _)| *key);
     Tree::from_sorted(entries)

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::index::IndexData;
 use super::indexer::Indexer;
 use super::key_ref::KeyRef;
-use super::snapshot::{Entries, Snapshot, slices};
+use super::snapshot::{Snapshot, StoredEntries, slices};
 use super::state::{Objects, StoreState};
-use super::stored_object::ObjectRef;
 use crate::object::Object;
 use crate::selector::Selector;
+use crate::storage::{ObjectRef, Stored};
 
 impl<K: Object> Snapshot<K> {
     /// The selected objects with their keys, ordered by namespace, then name, borrowed from the snapshot.
@@ -109,8 +109,10 @@ impl<K: Object> StoreState<K> {
             return;
         }
         for stored in slices(&self.objects, within).flatten() {
-            let object = stored.peek();
-            if selector.is_everything() || selector.matches_object(&**object) {
+            // The labels come first: a packed object is decoded only if it is selected.
+            if (selector.is_everything() || stored.matches(selector))
+                && let Some(object) = stored.peek()
+            {
                 visit(&object);
             }
         }
@@ -126,7 +128,7 @@ pub struct Selected<'a, K> {
 /// The objects that may be selected.
 enum Candidates<'a, K> {
     /// In one tree: the store's, or that of one label value.
-    One(Entries<'a, K>),
+    One(StoredEntries<'a, K>),
     /// In the trees of several label values.
     Several(Merge<'a, K>),
     /// No objects.
@@ -137,9 +139,9 @@ impl<'a, K: Object> Selected<'a, K> {
     fn new(state: &'a StoreState<K>, within: Option<&'a str>, selector: &'a Selector) -> Self {
         let candidates = match smallest(state, selector).as_deref() {
             _ if selector.is_nothing() => Candidates::None,
-            None => Candidates::One(Entries::of(&state.objects, within)),
+            None => Candidates::One(StoredEntries::of(&state.objects, within)),
             Some([]) => Candidates::None,
-            Some([set]) => Candidates::One(Entries::of(set, within)),
+            Some([set]) => Candidates::One(StoredEntries::of(set, within)),
             Some(sets) => Candidates::Several(Merge::new(sets, within)),
         };
         Self { selector, candidates }
@@ -172,12 +174,14 @@ impl<'a, K: Object> Iterator for Selected<'a, K> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (key, object) = match &mut self.candidates {
+            let (key, stored) = match &mut self.candidates {
                 Candidates::One(entries) => entries.next()?,
                 Candidates::Several(merge) => merge.next()?,
                 Candidates::None => return None,
             };
-            if self.selector.is_everything() || self.selector.matches_object(&**object) {
+            if (self.selector.is_everything() || stored.matches(self.selector))
+                && let Some(object) = stored.peek()
+            {
                 return Some((key, object));
             }
         }
@@ -193,14 +197,17 @@ impl<K> fmt::Debug for Selected<'_, K> {
 /// Merges several trees in key order. No key is in two of them: an object has one value per label.
 struct Merge<'a, K> {
     /// The next object of each tree, and the objects after it.
-    trees: Vec<(Option<ObjectRef<'a, K>>, Entries<'a, K>)>,
+    trees: Vec<(Option<&'a Stored<K>>, StoredEntries<'a, K>)>,
     /// The key of each tree's next object, with the tree's position; the smallest key first.
     order: BinaryHeap<Reverse<(KeyRef<'a>, usize)>>,
 }
 
 impl<'a, K: Object> Merge<'a, K> {
     fn new(sets: &[&'a Objects<K>], within: Option<&'a str>) -> Self {
-        let trees: Vec<_> = sets.iter().map(|set| (None, Entries::of(set, within))).collect();
+        let trees: Vec<_> = sets
+            .iter()
+            .map(|set| (None, StoredEntries::of(set, within)))
+            .collect();
         let order = BinaryHeap::with_capacity(trees.len());
         let mut merge = Self { trees, order };
         for at in 0..merge.trees.len() {
@@ -217,7 +224,7 @@ impl<'a, K: Object> Merge<'a, K> {
         }
     }
 
-    fn next(&mut self) -> Option<(KeyRef<'a>, ObjectRef<'a, K>)> {
+    fn next(&mut self) -> Option<(KeyRef<'a>, &'a Stored<K>)> {
         let Reverse((key, at)) = self.order.pop()?;
         let object = self.trees[at].0.take()?;
         self.refill(at);

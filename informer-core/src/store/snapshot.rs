@@ -7,11 +7,11 @@ use super::index::{Index, IndexValue, IndexView};
 use super::key_ref::KeyRef;
 use super::stale::Stale;
 use super::state::{Objects, StoreState};
-use super::stored_object::{ObjectRef, StoredObject};
 use super::tree::{self, Packed};
 use super::versions::Versions;
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
+use crate::storage::{ObjectRef, Stored};
 
 /// The contents of the store after one commit: objects, indexes, versions and stale keys.
 ///
@@ -39,17 +39,27 @@ pub struct Snapshot<K>(pub(super) Arc<StoreState<K>>);
 impl<K: Send + Sync + 'static> Snapshot<K> {
     /// The object under a key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.0.objects.get(key.into()).map(StoredObject::get)
+        self.stored(key).and_then(Stored::get)
     }
 
     /// The object under a key, borrowed from the snapshot.
     pub fn peek(&self, key: &ObjectKey) -> Option<ObjectRef<'_, K>> {
-        self.0.objects.get(key.into()).map(StoredObject::peek)
+        self.stored(key).and_then(Stored::look)
+    }
+
+    /// The object under a key, not decoded.
+    pub(crate) fn stored(&self, key: &ObjectKey) -> Option<&Stored<K>> {
+        self.0.objects.get(key.into())
+    }
+
+    /// All objects, not decoded, ordered by namespace, then name.
+    pub(crate) fn list_stored(&self) -> Vec<Stored<K>> {
+        collect(&self.0.objects, None, |slice, list| list.extend_from_slice(slice))
     }
 
     /// Whether an object exists under a key.
     pub fn contains(&self, key: &ObjectKey) -> bool {
-        self.0.objects.get(key.into()).is_some()
+        self.stored(key).is_some()
     }
 
     /// All objects, ordered by namespace, then name.
@@ -89,6 +99,11 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
     /// All objects with their keys, in order, borrowed from the snapshot.
     pub fn iter(&self) -> Entries<'_, K> {
         Entries::of(&self.0.objects, None)
+    }
+
+    /// The keys of a namespace, or all of them, in order, borrowed from the snapshot.
+    pub(crate) fn keys_within<'a>(&'a self, namespace: Option<&'a str>) -> impl Iterator<Item = KeyRef<'a>> {
+        StoredEntries::of(&self.0.objects, namespace).map(|(key, _)| key)
     }
 
     /// The objects of one namespace with their keys, ordered by name.
@@ -148,7 +163,7 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
 pub(super) fn slices<'a, K>(
     objects: &'a Objects<K>,
     within: Option<&str>,
-) -> impl Iterator<Item = &'a [StoredObject<K>]> {
+) -> impl Iterator<Item = &'a [Stored<K>]> {
     let (mut from, end) = match within {
         Some(namespace) => (
             objects.iter_from(KeyRef::start_of(namespace)),
@@ -159,19 +174,28 @@ pub(super) fn slices<'a, K>(
     std::iter::from_fn(move || from.next_slice(&end))
 }
 
-/// The objects of a tree, or of one namespace in it. Collects the slices first and then the objects, so that
-/// the list is allocated once and reference counts are incremented in one tight loop.
+/// The objects of a tree, or of one namespace in it.
 pub(super) fn objects<K>(objects: &Objects<K>, within: Option<&str>) -> Vec<Arc<K>> {
+    collect(objects, within, Stored::scan_all)
+}
+
+/// Collects the slices first and then the objects, so that the list is allocated once and reference counts are
+/// incremented in one tight loop.
+fn collect<K, T>(
+    objects: &Objects<K>,
+    within: Option<&str>,
+    add: impl Fn(&[Stored<K>], &mut Vec<T>),
+) -> Vec<T> {
     let slices: Vec<_> = slices(objects, within).collect();
-    let mut objects = Vec::with_capacity(slices.iter().map(|slice| slice.len()).sum());
+    let mut list = Vec::with_capacity(slices.iter().map(|slice| slice.len()).sum());
     for slice in slices {
-        objects.extend(slice.iter().map(StoredObject::get));
+        add(slice, &mut list);
     }
-    objects
+    list
 }
 
 /// An iteration over objects in key order.
-type Walk<'a, K> = tree::Iter<'a, Packed, StoredObject<K>>;
+type Walk<'a, K> = tree::Iter<'a, Packed, Stored<K>>;
 
 impl<K> Clone for Snapshot<K> {
     fn clone(&self) -> Self {
@@ -198,13 +222,32 @@ impl<'a, K: Send + Sync + 'static> IntoIterator for &'a Snapshot<K> {
 }
 
 /// The objects of a snapshot with their keys, in order.
-pub struct Entries<'a, K> {
+pub struct Entries<'a, K>(StoredEntries<'a, K>);
+
+impl<'a, K> Entries<'a, K> {
+    /// The entries of a tree, or of one namespace in it.
+    fn of(objects: &'a Objects<K>, within: Option<&'a str>) -> Self {
+        Self(StoredEntries::of(objects, within))
+    }
+}
+
+impl<'a, K> Iterator for Entries<'a, K> {
+    type Item = (KeyRef<'a>, ObjectRef<'a, K>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0
+            .find_map(|(key, stored)| stored.peek().map(|object| (key, object)))
+    }
+}
+
+/// The objects of a tree with their keys, in order, not decoded.
+pub(super) struct StoredEntries<'a, K> {
     entries: Walk<'a, K>,
     /// The namespace to stop after; `None` to iterate to the end.
     namespace: Option<&'a [u8]>,
 }
 
-impl<'a, K> Entries<'a, K> {
+impl<'a, K> StoredEntries<'a, K> {
     /// The entries of a tree, or of one namespace in it.
     pub(super) fn of(objects: &'a Objects<K>, within: Option<&'a str>) -> Self {
         Self {
@@ -217,14 +260,14 @@ impl<'a, K> Entries<'a, K> {
     }
 }
 
-impl<'a, K> Iterator for Entries<'a, K> {
-    type Item = (KeyRef<'a>, ObjectRef<'a, K>);
+impl<'a, K> Iterator for StoredEntries<'a, K> {
+    type Item = (KeyRef<'a>, &'a Stored<K>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let (key, stored) = self.entries.next()?;
         match self.namespace {
             Some(namespace) if namespace != key.namespace => None,
-            _ => Some((key, stored.peek())),
+            _ => Some((key, stored)),
         }
     }
 }

@@ -8,12 +8,12 @@ use arc_swap::{ArcSwap, Guard};
 use super::freshness::FreshnessCell;
 use super::index::AnyIndex;
 use super::stale::Stale;
-use super::stored_object::StoredObject;
 use super::tree::{Packed, Tree};
 use super::versions::Versions;
+use crate::storage::Stored;
 
 /// The objects by key.
-pub(super) type Objects<K> = Tree<Packed, StoredObject<K>>;
+pub(super) type Objects<K> = Tree<Packed, Stored<K>>;
 
 /// The contents of one snapshot. Only the writer changes objects, versions and stale keys; adding an index
 /// only appends one.

@@ -26,6 +26,7 @@ const RANKS: [&[&str]; 7] = [
         "source",
         "client",
         "delta",
+        "storage",
         "store",
         "handler",
         "status",

@@ -10,6 +10,7 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
+use crate::storage::Arrival;
 
 /// Transforms the changes of a run and groups them by key, in arrival order.
 pub(super) fn group<K: Object>(run: Vec<LogEntry<K>>, transformer: &Transformer<K>) -> Batch<K> {
@@ -25,7 +26,7 @@ pub(super) fn group<K: Object>(run: Vec<LogEntry<K>>, transformer: &Transformer<
                 if let Some(version) = &version {
                     changes.reach(scope, version.clone());
                 }
-                let delta = transformer.transform(&key, version.as_ref(), delta);
+                let delta = transformer.transform(&key, version.as_ref(), delta, Arrival::Changed);
                 changes.add(
                     key,
                     Change {

@@ -42,7 +42,8 @@ impl<K: Object> DeltaReceiver<K> {
             };
             let transformer = self.transformer.clone();
             let has_changes = run.iter().any(|entry| matches!(entry, LogEntry::Apply(_)));
-            if !has_changes || transformer.runs_on() == Offload::Inline {
+            let is_short = !has_changes || !transformer.is_user_code();
+            if is_short || transformer.runs_on() == Offload::Inline {
                 return Some(group(run, &transformer));
             }
             self.transforming = Some(offload::start(move || group(run, &transformer)));

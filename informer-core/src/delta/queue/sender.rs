@@ -15,6 +15,8 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::source::{ObjectChange, Undecodable};
 use crate::status::Reporter;
+use crate::storage::{Arrival, Stored};
+use crate::store::Indexer;
 use crate::sync::{Mutex, simulation};
 
 /// The sending end of the queue for one scope, held by its reflector.
@@ -26,6 +28,8 @@ pub struct DeltaSender<K> {
     pub(super) queue: Arc<Mutex<Queue<K>>>,
     pub(super) intake: Intake,
     pub(super) transformer: Transformer<K>,
+    /// The store that whole states replace, if it is known.
+    pub(super) store: Option<Indexer<K>>,
 }
 
 impl<K: Object> DeltaSender<K> {
@@ -37,6 +41,11 @@ impl<K: Object> DeltaSender<K> {
     /// Sets where keys of other scopes are reported.
     pub(crate) fn report_to(&mut self, reporter: Reporter) {
         self.intake.report_to(reporter);
+    }
+
+    /// Sets the store that whole states replace, so that objects that are unchanged in it are taken from it.
+    pub(crate) fn replaces(&mut self, store: Indexer<K>) {
+        self.store = Some(store);
     }
 
     /// Queues an added object and returns its version.
@@ -60,11 +69,19 @@ impl<K: Object> DeltaSender<K> {
     async fn changed(
         &mut self,
         object: Arc<K>,
-        delta: fn(Arc<K>) -> Delta<K>,
+        delta: fn(Stored<K>) -> Delta<K>,
     ) -> Result<Option<ResourceVersion>, Closed> {
         let version = ResourceVersion::of(object.meta());
         if let Identified::Key(key) = self.intake.identify(object.meta()) {
-            self.apply(key, version.clone(), delta(object)).await?;
+            let delta = delta(object.into());
+            let delta = match self.transformer.is_user_code() {
+                true => delta,
+                // Before the change waits in the queue, so that none waits decoded if objects are packed.
+                false => self
+                    .transformer
+                    .transform(&key, version.as_ref(), delta, Arrival::Changed),
+            };
+            self.apply(key, version.clone(), delta).await?;
         }
         Ok(version)
     }
@@ -102,7 +119,7 @@ impl<K: Object> DeltaSender<K> {
 
     /// Starts to collect a whole state of this scope.
     pub fn begin_replace(&self) -> ReplaceBuilder<K> {
-        ReplaceBuilder::new(self.intake.fork(), self.transformer.clone())
+        ReplaceBuilder::new(self.intake.fork(), self.transformer.clone(), self.store.clone())
     }
 
     /// Queues a whole state, which replaces everything in this scope.
@@ -160,6 +177,7 @@ where
             queue: self.queue.clone(),
             intake: self.intake.fork(),
             transformer: self.transformer.clone(),
+            store: self.store.clone(),
         }
     }
 }

@@ -8,10 +8,10 @@ use super::function::IndexSource;
 use super::{IndexName, IndexStatus, IndexValue};
 use crate::key::ObjectKey;
 use crate::mutant;
+use crate::storage::Stored;
 use crate::store::key_ref::KeyRef;
 use crate::store::snapshot::objects;
 use crate::store::state::Objects;
-use crate::store::stored_object::StoredObject;
 use crate::store::tree::{Difference, Packed, Plain, Tree, diff};
 
 /// An index, independent of its value type: the operations the writer needs.
@@ -20,7 +20,7 @@ pub(in crate::store) trait AnyIndex<K>: Any + Send + Sync {
     /// A copy to change. Costs a few reference counts.
     fn fork(&self) -> Arc<dyn AnyIndex<K>>;
     /// Replaces one object's old state by its new one.
-    fn apply(&mut self, key: KeyRef<'_>, old: Option<&StoredObject<K>>, new: Option<&StoredObject<K>>);
+    fn apply(&mut self, key: KeyRef<'_>, old: Option<&Stored<K>>, new: Option<&Stored<K>>);
     /// Updates the index from one set of objects to another, at the cost of their difference.
     fn catch_up(&mut self, from: &Objects<K>, to: &Objects<K>);
     /// Computes the index from all objects.
@@ -84,7 +84,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
     }
 
     /// The values of an object. If the function fails, reports it and returns none.
-    fn values(&mut self, key: KeyRef<'_>, object: &K) -> Vec<V> {
+    fn values(&mut self, key: KeyRef<'_>, object: &Stored<K>) -> Vec<V> {
         match self.source.values(object) {
             Ok(values) => {
                 self.failed.remove(key);
@@ -115,7 +115,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
     }
 
     /// Removes one object from the set of one value, and the set from the index if it is empty then.
-    fn take(&mut self, value: &V, key: KeyRef<'_>) -> Option<StoredObject<K>> {
+    fn take(&mut self, value: &V, key: KeyRef<'_>) -> Option<Stored<K>> {
         let set = self.postings.get_mut(value)?;
         let taken = set.remove(key);
         if set.is_empty() {
@@ -124,7 +124,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexData<K, V> {
         taken
     }
 
-    fn put(&mut self, value: &V, key: KeyRef<'_>, stored: &StoredObject<K>) {
+    fn put(&mut self, value: &V, key: KeyRef<'_>, stored: &Stored<K>) {
         if let Some(set) = self.postings.get_mut(value) {
             set.insert(key, stored.clone());
         } else {
@@ -197,10 +197,10 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
         Arc::new(self.clone())
     }
 
-    fn apply(&mut self, key: KeyRef<'_>, old: Option<&StoredObject<K>>, new: Option<&StoredObject<K>>) {
+    fn apply(&mut self, key: KeyRef<'_>, old: Option<&Stored<K>>, new: Option<&Stored<K>>) {
         let had_values = old.is_some() && self.failed.get(key).is_none();
         let after = match new {
-            Some(new) => self.values(key, &new.peek()),
+            Some(new) => self.values(key, new),
             None => {
                 self.failed.remove(key);
                 Vec::new()
@@ -209,7 +209,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
         if !(had_values && self.has_exactly(key, &after)) {
             let before = match old {
                 _ if mutant::is("I6") => Ok(Vec::new()),
-                Some(old) if had_values => self.source.values(&old.peek()),
+                Some(old) if had_values => self.source.values(old),
                 _ => Ok(Vec::new()),
             };
             let is_known = match before {
@@ -245,7 +245,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> AnyIndex<K> for IndexData<K, V> {
         self.several = Tree::default();
         let mut entries = Vec::with_capacity(objects.len());
         for (key, stored) in objects.iter() {
-            let values = self.values(key, &stored.peek());
+            let values = self.values(key, stored);
             self.note_count(key, values.len());
             entries.extend(values.into_iter().map(|value| (value, key, stored)));
         }

@@ -8,11 +8,24 @@ use tokio::time::Instant;
 
 use super::{IndexName, IndexValue};
 use crate::key::ObjectKey;
+use crate::storage::Stored;
 use crate::store::key_ref::KeyRef;
 use crate::sync::{LogLimit, panic_text};
 
-/// The user's function: returns the values of an object, or an error message.
-pub(in crate::store) type IndexFunction<K, V> = Box<dyn Fn(&K) -> Result<Vec<V>, String> + Send + Sync>;
+/// Returns the values of an object, or an error message. A user's function decodes a packed object, an index of
+/// labels does not.
+pub(in crate::store) type IndexFunction<K, V> =
+    Box<dyn Fn(&Stored<K>) -> Result<Vec<V>, String> + Send + Sync>;
+
+/// An [`IndexFunction`] that calls a user's function.
+pub(in crate::store) fn of_object<K: 'static, V>(
+    values: impl Fn(&K) -> Result<Vec<V>, String> + Send + Sync + 'static,
+) -> IndexFunction<K, V> {
+    Box::new(move |stored| match stored.peek() {
+        Some(object) => values(&object),
+        None => Err("the packed object could not be decoded".to_owned()),
+    })
+}
 
 /// The constant part of an index: its name and function, and the record of failures.
 pub(in crate::store) struct IndexSource<K, V> {
@@ -41,7 +54,7 @@ impl<K, V: IndexValue> IndexSource<K, V> {
     }
 
     /// The distinct values of an object, in order, or the function's error message.
-    pub(super) fn values(&self, object: &K) -> Result<Vec<V>, String> {
+    pub(super) fn values(&self, object: &Stored<K>) -> Result<Vec<V>, String> {
         let _inside = Inside::enter();
         // Sorting calls the value's own `Ord`, which is user code too. The function has a shared reference
         // to the object and none to the index, so a panic cannot leave a partial change.

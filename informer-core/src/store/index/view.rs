@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::IndexValue;
 use super::data::IndexData;
 use crate::key::ObjectKey;
+use crate::storage::ObjectRef;
 use crate::store::key_ref::KeyRef;
 use crate::store::state::StoreState;
-use crate::store::stored_object::ObjectRef;
 use crate::store::tree::Tree;
 
 /// One index in one snapshot, which it keeps alive. It never changes; objects are ordered by namespace,
@@ -68,7 +68,7 @@ impl<K: Send + Sync + 'static, V: IndexValue> IndexView<K, V> {
         let set = self.data().set(value);
         set.into_iter()
             .flat_map(Tree::iter)
-            .map(|(key, stored)| (key, stored.peek()))
+            .filter_map(|(key, stored)| stored.peek().map(|object| (key, object)))
     }
 
     /// The distinct values that at least one object has, in order.

@@ -58,7 +58,7 @@ fn removals_and_replacements_count_as_changes_too() {
     assert_eq!(writer.reap().changes(), 1);
     let held = indexer.snapshot();
     let listed: Vec<_> = ["ns/a", "ns/b"]
-        .map(|name| (key(name), object(name, 2, &[])))
+        .map(|name| (key(name), object(name, 2, &[]).into()))
         .into();
     let mut commit = writer.begin();
     let replacement = commit.replace(&Scope::All, listed, Missing::Remove);
@@ -107,7 +107,7 @@ fn debug_shows_keys_and_counts_but_no_contents() {
         assert!(!debug.contains("secret"), "{debug}");
     };
     check(format!("{commit:?}"), "Commit { len: 1, versions: ");
-    let listed = vec![(key("ns/a"), object("ns/a", 2, &["secret"]))];
+    let listed = vec![(key("ns/a"), object("ns/a", 2, &["secret"]).into())];
     let replacement = commit.replace(&Scope::All, listed, Missing::Remove);
     check(
         format!("{replacement:?}"),
