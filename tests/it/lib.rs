@@ -4,6 +4,7 @@
 #[cfg(doctest)]
 mod immutability;
 pub mod recorder;
+pub mod storage;
 pub mod visitor;
 pub mod watchdog;
 

@@ -35,6 +35,7 @@ mod informer_relist;
 mod informer_removal;
 mod informer_resync;
 mod informer_status;
+mod informer_storage;
 mod informer_transform;
 mod informer_untyped;
 mod informer_waits;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use informer_core::delta::{Batch, DeltaFifo, QueueOptions, ResyncTicket, Transform};
 use informer_core::source::{ObjectChange, Undecodable};
-use informer_core::{ObjectKey, Scope};
+use informer_core::{ObjectKey, Scope, Stored};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::timeout;
 
@@ -182,9 +182,8 @@ async fn each_object_is_transformed_once_and_last_states_too() {
     drop(sender);
 
     let mut times = Vec::new();
-    let mut note = |object: &ConfigMap| {
-        let labels = object.metadata.labels.as_ref();
-        times.push(labels.map_or("none".to_owned(), |labels| labels["times"].clone()));
+    let mut note = |object: &Stored<ConfigMap>| {
+        times.push(object.label("times").unwrap_or("none").to_owned());
     };
     while let Some(batch) = receiver.pop().await {
         match batch {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use informer_core::delta::{
     Batch, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Departed, InitialSync, QueueOptions, Transform,
 };
-use informer_core::{ObjectKey, ResourceVersion, Scope};
+use informer_core::{ObjectKey, ResourceVersion, Scope, Stored};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::timeout;
 
@@ -92,16 +92,16 @@ fn delta_text(delta: &Delta<ConfigMap>) -> String {
     }
 }
 
-fn at(object: &ConfigMap) -> String {
-    format!(
-        "@{}",
-        object.metadata.resource_version.as_deref().unwrap_or("none")
-    )
+fn at(object: &Stored<ConfigMap>) -> String {
+    match object.version() {
+        Some(version) => format!("@{version}"),
+        None => "@none".to_owned(),
+    }
 }
 
 /// An object as `namespace/name@version`.
-pub(crate) fn name(object: &ConfigMap) -> String {
-    format!("{}{}", ObjectKey::of(&object.metadata).unwrap(), at(object))
+pub(crate) fn name(object: &Stored<ConfigMap>) -> String {
+    format!("{}{}", object.key().unwrap(), at(object))
 }
 
 /// The next batch as text. Fails if none comes.

@@ -33,6 +33,7 @@ pub struct Watched(ThreadId);
 pub fn watch() -> Watched {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
+        crate::storage::choose();
         thread::spawn(look_out);
     });
     let test = thread::current();

@@ -1,11 +1,14 @@
-//! Measures the memory of a cached Pod: complete, without managedFields, as metadata only, and projected.
+//! Measures the memory of a cached Pod: complete, without managedFields, as metadata only, projected, and
+//! packed.
 //!
 //! `cargo run -p informer-custom --release --example memory`. Pods are decoded as in an informer. The
 //! allocator counts the requested heap bytes, including the object in its `Arc`.
 
 #![allow(clippy::print_stdout, reason = "the program prints its results")]
 
+mod packed;
 mod pods;
+mod source;
 
 use std::alloc::System;
 use std::hint::black_box;
@@ -134,6 +137,7 @@ fn main() {
             100.0 * cost.time.as_secs_f64() / base.time.as_secs_f64(),
         );
     }
+    packed::print();
 }
 
 /// Decodes every text and keeps the results.

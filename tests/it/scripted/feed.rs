@@ -179,7 +179,7 @@ impl FeedRig {
             .indexer()
             .list()
             .iter()
-            .map(|object| name(object))
+            .map(|object| name(&object.clone().into()))
             .collect()
     }
 }

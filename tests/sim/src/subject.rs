@@ -95,6 +95,7 @@ impl Subject {
         let mut builder = wire::builder(client, seed.wrapping_add(number as u64))
             .reflector(|_| config)
             .queue(queue)
+            .storage(wire::storage(seed))
             .offload(plan.offload);
         if let Some(count) = plan.namespaces {
             builder = builder.namespaces(NAMESPACES.into_iter().take(count));

@@ -13,7 +13,9 @@ use http::header::{ACCEPT_ENCODING, HeaderValue, RETRY_AFTER};
 use http::{Request, Response};
 use http_body::{Frame, SizeHint};
 use informer_core::source::Encoding;
-use informer_core::{Offload, Scope, ScopeStatus, SharedInformer, SharedInformerBuilder, simulation};
+use informer_core::{
+    Offload, Scope, ScopeStatus, SharedInformer, SharedInformerBuilder, Storage, simulation,
+};
 use informer_testing::{ApiServer, ApiService};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -152,6 +154,15 @@ pub(crate) fn builder(client: Client, seed: u64) -> SharedInformerBuilder<Config
     SharedInformer::builder(client)
         .protobuf(decode)
         .encoding(encoding)
+}
+
+/// The storage of a seed's informers. All four pairs with the encoding are run, and few objects stay decoded, so that most are decoded
+/// when they are read.
+pub(crate) fn storage(seed: u64) -> Storage {
+    match seed / 2 % 2 {
+        0 => Storage::Decoded,
+        _ => Storage::Packed { hot_objects: 2 },
+    }
 }
 
 /// An informer over everything that does all its work inline.

@@ -78,8 +78,8 @@ fn test() -> Result<Passed> {
 }
 
 /// The suites that are not default members of the workspace: hostile servers, the simulation, custom
-/// resources, the proxy of the live tests, and the tasks themselves; and the integration tests over JSON. With
-/// the features of the whole workspace, which `e2e` shares.
+/// resources, the memory of packed storage, the proxy of the live tests, and the tasks themselves; and the
+/// integration tests over JSON. With the features of the whole workspace, which `e2e` shares.
 fn suites() -> Result<Passed> {
     run(cargo()
         .args([
@@ -95,6 +95,8 @@ fn suites() -> Result<Passed> {
             "allocations",
             "--test",
             "template",
+            "--test",
+            "limits",
         ])
         .args(["--lib", "--bin", "xtask"]))?;
     // The step `test` runs these with protobuf.
@@ -151,6 +153,8 @@ fn quickstart() -> Result<Passed> {
 /// Builds with feature sets that a build of the whole workspace never has.
 fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
+    // Other checks of informer-core have the feature `packed`, which the tests enable.
+    run(cargo().args(["check", "-p", "informer-core", "--features", "packed"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--no-default-features"]))?;
     run(cargo().args(["check", "-p", "informer-testing"]))?;
     run(cargo().args(["check", "-p", "informer-gen", "--features", "crd"]))?;
@@ -183,11 +187,16 @@ fn features() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// Runs the tests with the oldest Kubernetes release of the table. All other steps use the newest.
+/// Runs the tests with the oldest Kubernetes release of the table, with both storages. All other steps use the
+/// newest.
 fn oldest_kubernetes() -> Result<Passed> {
     // Unit tests, examples and documentation tests do not depend on the release, and would add minutes.
     let tests = ["test", "-p", "informer-it", "--test", "it"];
     run(with_oldest(cargo().args(tests))?)?;
+    // The same build again, with packed storage.
+    run(with_oldest(
+        cargo().args(tests).env("INFORMER_IT_STORAGE", "packed"),
+    )?)?;
     let docs = ["doc", "-p", "informers", "-p", "listers", "--no-deps"];
     run(with_oldest(
         cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"),

@@ -215,6 +215,7 @@ fn configure(
             config.seed = Some(seed ^ role as u64);
             config
         })
+        .storage(wire::storage(seed))
         .offload(Offload::Inline);
     match process.options.resync {
         Some(period) => builder.resync(period),
