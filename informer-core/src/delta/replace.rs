@@ -71,8 +71,8 @@ pub struct ReplaceBuilder<K> {
 /// What arrived for one key.
 enum Received<K> {
     New(Delta<K>),
-    /// The state that the store has, transformed and packed when it arrived first. The store's own object takes
-    /// the place of the new one, so that an unchanged set is not in memory twice.
+    /// The state that the store has, transformed and packed when it arrived first. The store's own object
+    /// takes the place of the new one, so that an unchanged set is not in memory twice.
     Unchanged(Stored<K>),
 }
 

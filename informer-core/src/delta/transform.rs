@@ -16,7 +16,8 @@ use crate::storage::{Arrival, Packing, Stored};
 use crate::sync::{LogLimit, Mutex, Offload, panic_text};
 
 /// A function that changes each object before the store, indexes and handlers see it. Runs exactly once per
-/// received object. An object that a relist shows unchanged is taken from the store and not transformed again.
+/// received object. An object that a relist shows unchanged is taken from the store and not transformed
+/// again.
 ///
 /// Use it to drop fields that are not needed. It must not change `metadata.name`, `namespace`, `uid` or
 /// `resourceVersion`: they identify the object and its version. An object whose transform fails, panics or

@@ -43,7 +43,8 @@ impl<K> Notification<K> {
         Self::Deleted(Departure::Missed { key, last_known })
     }
 
-    /// The event, to be delivered. Decodes packed objects. `None` if that fails, which is a bug and is logged.
+    /// The event, to be delivered. Decodes packed objects. `None` if that fails, which is a bug and is
+    /// logged.
     pub(crate) fn into_event(self) -> Option<Event<K>> {
         Some(match self {
             Self::Added { object, origin } => Event::Added {
