@@ -29,18 +29,18 @@ pub use stored::{ObjectRef, Stored};
 
 /// How an informer holds the objects of its kind.
 ///
-/// Decoded objects cost nothing to read. Packed ones take a small part of
-/// the memory, and reading one that nobody holds decodes it. Choose it for kinds with many or large objects of
-/// which a program reads few at a time, such as the Pods of a cluster in a program that looks up some by name
-/// or index. Do not choose it for kinds that are listed as a whole all the time.
+/// Decoded objects cost nothing to read. Packed ones take a small part of the memory, and reading one that
+/// nobody holds decodes it. Choose it for kinds with many or large objects of which a program reads few at a
+/// time, such as the Pods of a cluster in a program that looks up some by name or index. Do not choose it
+/// for kinds that are listed as a whole all the time.
 ///
-/// Keys, versions, labels and index values are read without decoding: a selector or an index decodes only what
-/// it returns. All that hold an object share one `Arc`, as they do with decoded storage. Events that wait for a
-/// handler are packed too, and decoded when they are delivered.
+/// Keys, versions, labels and index values are read without decoding: a selector or an index decodes only
+/// what it returns. All that hold an object share one `Arc`, as they do with decoded storage. Events that
+/// wait for a handler are packed too, and decoded when they are delivered.
 ///
-/// Every guarantee holds with both. The price is time: an update costs one serialization and compression, and a
-/// handler that receives `old` a decode of it, unless it is hot. Memory and times of realistic Pods are in the
-/// design note 0020 of the repository.
+/// Every guarantee holds with both. The price is time: an update costs one serialization and compression,
+/// and a handler that receives `old` a decode of it, unless it is hot. Memory and times of realistic Pods
+/// are in the design note 0020 of the repository.
 ///
 /// A packed object is what its type serializes and deserializes as JSON. A type that does not read what it
 /// writes is detected with its first objects, and its objects stay decoded, with a warning.

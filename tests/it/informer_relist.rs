@@ -43,7 +43,8 @@ async fn after_a_lost_watch_only_changes_are_news() {
     informer.shutdown().await;
 }
 
-/// An unchanged object is taken from the store as it arrives, so that a relist does not hold every object twice.
+/// An unchanged object is taken from the store as it arrives, so that a relist does not hold every object
+/// twice.
 #[tokio::test(start_paused = true)]
 async fn a_relist_transforms_only_what_changed() {
     for initial in [InitialState::WatchList, InitialState::List] {

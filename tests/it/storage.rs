@@ -11,8 +11,8 @@ pub const VARIABLE: &str = "INFORMER_IT_STORAGE";
 /// How many objects stay decoded. Few, so that most are decoded when they are read.
 const HOT_OBJECTS: usize = 2;
 
-/// The storage of the tests that do not set one. The attribute `test` of this package calls it before the first
-/// test.
+/// Sets the storage of the tests that do not set one. The attribute `test` of this package calls it before
+/// the first test.
 pub(crate) fn choose() {
     match std::env::var(VARIABLE).as_deref() {
         Err(_) | Ok("decoded") => {}

@@ -57,8 +57,8 @@ const WINDOW: usize = 512;
 /// How much worse than on its samples a dictionary may be.
 const TOLERANCE: f64 = 2.0;
 
-/// Of how many objects one is a sample when a dictionary is renewed: more spread than the first objects, which
-/// often are of one namespace.
+/// Of how many objects one is a sample when a dictionary is renewed: more spread than the first objects,
+/// which often are of one namespace.
 const STRIDE: usize = 8;
 
 /// How many dictionaries may exist. Objects that never change keep theirs.

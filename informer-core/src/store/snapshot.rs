@@ -179,8 +179,8 @@ pub(super) fn objects<K>(objects: &Objects<K>, within: Option<&str>) -> Vec<Arc<
     collect(objects, within, Stored::scan_all)
 }
 
-/// Collects the slices first and then the objects, so that the list is allocated once and reference counts are
-/// incremented in one tight loop.
+/// Collects the slices first and then the objects, so that the list is allocated once and reference counts
+/// are incremented in one tight loop.
 fn collect<K, T>(
     objects: &Objects<K>,
     within: Option<&str>,

@@ -156,8 +156,8 @@ pub(crate) fn builder(client: Client, seed: u64) -> SharedInformerBuilder<Config
         .encoding(encoding)
 }
 
-/// The storage of a seed's informers. All four pairs with the encoding are run, and few objects stay decoded, so that most are decoded
-/// when they are read.
+/// The storage of a seed's informers. All four pairs of storage and encoding are run, and few objects stay
+/// decoded, so that most are decoded when they are read.
 pub(crate) fn storage(seed: u64) -> Storage {
     match seed / 2 % 2 {
         0 => Storage::Decoded,

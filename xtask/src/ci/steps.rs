@@ -187,8 +187,8 @@ fn features() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// Runs the tests with the oldest Kubernetes release of the table, with both storages. All other steps use the
-/// newest.
+/// Runs the tests with the oldest Kubernetes release of the table, with both storages. All other steps use
+/// the newest.
 fn oldest_kubernetes() -> Result<Passed> {
     // Unit tests, examples and documentation tests do not depend on the release, and would add minutes.
     let tests = ["test", "-p", "informer-it", "--test", "it"];

@@ -12,8 +12,8 @@ use crate::storage::Stored;
 use crate::store::key_ref::KeyRef;
 use crate::sync::{LogLimit, panic_text};
 
-/// Returns the values of an object, or an error message. A user's function decodes a packed object, an index of
-/// labels does not.
+/// Returns the values of an object, or an error message. A user's function decodes a packed object, an index
+/// of labels does not.
 pub(in crate::store) type IndexFunction<K, V> =
     Box<dyn Fn(&Stored<K>) -> Result<Vec<V>, String> + Send + Sync>;
 

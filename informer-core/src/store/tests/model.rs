@@ -204,7 +204,8 @@ proptest! {
             let is_published = loop {
                 match steps.next().unwrap_or(Step::Publish) {
                     Step::Upsert(name, version, values) => {
-                        let old = commit.upsert(key(&name), stored(object(&name, version, &values), Arrival::Changed));
+                        let object = stored(object(&name, version, &values), Arrival::Changed);
+                        let old = commit.upsert(key(&name), object);
                         let stored = working.objects.get(&key(&name));
                         let expected = stored.map(|(version, _)| version.to_string());
                         prop_assert_eq!(old.map(|old| old.version_text().unwrap().to_owned()), expected);
