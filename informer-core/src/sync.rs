@@ -37,8 +37,8 @@ impl<T> Mutex<T> {
     /// Like [`lock`](Self::lock), for a lock that several threads take for a moment each, very often.
     ///
     /// A thread that finds the lock taken stays away from it for some microseconds before it looks again, so
-    /// that the other thread does many operations in a row. With a plain lock the threads alternate, and every
-    /// operation waits for cache lines of the other core. After a few looks it waits as `lock` does.
+    /// that the other thread does many operations in a row. With a plain lock the threads alternate, and
+    /// every operation waits for cache lines of the other core. After a few looks it waits as `lock` does.
     pub(crate) fn lock_in_turns(&self, distance: Distance) -> MutexGuard<'_, T> {
         if let Some(guard) = self.try_lock() {
             return guard;

@@ -116,7 +116,6 @@ async fn keys_that_are_queued_already_do_not_count() {
     assert!(!queue.is_empty());
 }
 
-/// Upstream: TestReinsert.
 #[tokio::test(start_paused = true)]
 async fn an_addition_by_reference_clones_only_keys_that_are_not_in_the_queue() {
     /// Counts its clones.
@@ -151,6 +150,7 @@ async fn an_addition_by_reference_clones_only_keys_that_are_not_in_the_queue() {
     assert_eq!(queue.len(), 1, "it was added again");
 }
 
+/// Upstream: TestReinsert.
 #[tokio::test(start_paused = true)]
 async fn a_key_added_while_processed_is_handed_out_once_more() {
     let queue = WorkQueue::new();

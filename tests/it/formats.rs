@@ -74,7 +74,9 @@ async fn an_object_is_the_same_in_both_formats() {
     let server = server_of(MediaTypes::All);
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": { "name": "a", "namespace": "default", "labels": { "app": "web" }, "finalizers": ["x/y"] },
+        "metadata": {
+            "name": "a", "namespace": "default", "labels": { "app": "web" }, "finalizers": ["x/y"],
+        },
         "spec": {
             "containers": [{
                 "name": "main", "image": "busybox", "securityContext": { "runAsUser": 0 },

@@ -69,7 +69,7 @@ impl Made {
     }
 
     /// Without hot objects, nobody but the reader holds a packed object.
-    async fn is_packed(self) -> bool {
+    async fn holds_packed(self) -> bool {
         self.synced().await;
         let object = self.informer.indexer().get(&"default/a".parse().unwrap());
         Arc::strong_count(&object.unwrap()) == 1
@@ -341,7 +341,7 @@ fn table() -> Vec<Row> {
         row!(offload(Offload::Inline) => commits_on_this_thread),
         row!(transform(|object| { emptied(object); }) => |made: Made| made.has_values("")),
         row!(try_transform(|object| { emptied(object); Ok(()) }) => |made: Made| made.has_values("")),
-        row!(informer only: storage(Storage::Packed { hot_objects: 0 }) => Made::is_packed),
+        row!(informer only: storage(Storage::Packed { hot_objects: 0 }) => Made::holds_packed),
         row!(informer only: index(&BY_VALUE) => |made: Made| made.has_index("by-value")),
         row!(informer only: label_index("tier") => |made: Made| made.has_index("tier")),
         row!(resync(Duration::from_secs(1)) => Made::resyncs),

@@ -205,7 +205,7 @@ fn a_dictionary_is_renewed_when_objects_change_and_the_number_of_them_is_bounded
         );
         let stored = packer.pack(Arc::new(object.clone()), Arrival::Listed);
         let size = stored.packed_size().expect("it is packed");
-        if number % 500 == 0 {
+        if number.is_multiple_of(500) {
             kept.push((stored, object));
         }
         size

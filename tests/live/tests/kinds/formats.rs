@@ -2,8 +2,7 @@
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http_body_util::BodyExt as _;
-use informers::Object;
-use informers::source::ManagedFields;
+use informers::{ManagedFields, Object};
 use kube::Client;
 use kube::client::Body;
 use serde::Serialize;
