@@ -14,6 +14,5 @@ pub mod derive;
 #[cfg(feature = "emit")]
 pub mod emit;
 pub mod inventory;
-#[cfg(any(feature = "derive", feature = "emit"))]
 #[allow(dead_code, reason = "the features decide which functions are used")]
 mod names;

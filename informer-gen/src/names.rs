@@ -1,103 +1,128 @@
-//! Names of accessors: the kind provides the word breaks, the plural of the API the ending of the last word.
+//! Names in Rust: word breaks and letter case by `heck`, and the rules of Kubernetes on top.
 //!
-//! `IPAddress` and `ipaddresses` give `ip_addresses`. No rules of English are needed.
+//! - [`accessor`]: the kind provides the word breaks, the plural of the API the ending of the last word.
+//! - [`schema`]: types, fields and variants from JSON names. [`tree`]: modules and accessors of a tree.
+//! - [`Names`]: every name once. [`KEYWORDS`]: names that Rust does not allow.
+//! - [`serde_name`]: what serde makes of a field.
+//!
+//! `names_tests.rs` has all rules as tables.
 
-/// The accessor of a kind, or `None` if `plural` is not the words of `kind` with another ending.
-pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
-    // Kinds and plurals of custom resources may have dashes, in different places.
-    let is_break = |letter: char| !(letter.is_alphanumeric() || letter == '_');
-    let parts = kind.split(is_break).filter(|part| !part.is_empty());
-    let words: Vec<String> = parts.flat_map(words).map(str::to_ascii_lowercase).collect();
-    let (last, head) = words.split_last()?;
-    let mut ending = plural;
-    for word in head {
-        ending = ending.trim_start_matches(is_break).strip_prefix(word)?;
-    }
-    let ending = ending.split(is_break).filter(|part| !part.is_empty());
-    let ending = ending.collect::<Vec<_>>().join("_");
-    // A plural keeps the word except for the last letter (`policy`, `policies`). Anything else is a different
-    // word.
-    let stem = last.get(..last.len().checked_sub(1)?)?;
-    if ending.is_empty() || !ending.starts_with(stem) {
-        return None;
-    }
-    let words: Vec<&str> = head.iter().map(String::as_str).chain([ending.as_str()]).collect();
-    Some(words.join("_"))
+#[cfg(feature = "crd")]
+pub(crate) mod schema;
+#[cfg(feature = "crd")]
+pub(crate) mod tree;
+#[cfg(feature = "crd")]
+mod unique;
+
+use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
+
+#[cfg(feature = "crd")]
+pub(crate) use self::unique::Names;
+
+/// The keywords of all editions up to 2024.
+const KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+    "where", "while", "yield", "Self",
+];
+
+/// Whether Rust reserves a name.
+pub(crate) fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&name)
 }
 
-/// The words of a name in camel case; a run of capitals is one word: `CSIStorageCapacity` is `CSI`,
-/// `Storage`, `Capacity`.
-pub(crate) fn words(name: &str) -> Vec<&str> {
-    let bytes = name.as_bytes();
-    let is_upper = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_uppercase);
-    let is_lower = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_lowercase);
-    let mut starts: Vec<usize> = (1..bytes.len())
-        .filter(|&index| is_upper(index) && (!is_upper(index - 1) || is_lower(index + 1)))
-        .collect();
-    starts.insert(0, 0);
-    let ends = starts.iter().skip(1).copied().chain([name.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .filter_map(|(&start, end)| name.get(start..end))
+/// The words of a name in lower case: `CSIStorageCapacity` is `csi_storage_capacity`, `clusterIPs` is
+/// `cluster_ips`.
+///
+/// These are `heck`'s words with two more rules. A plural `s` belongs to the run of capitals before it, and a
+/// capital after a digit begins a word: `SHA256RSA` is `sha256_rsa`.
+pub(crate) fn snake(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut runs = letters.chunk_by(|one, other| one.is_uppercase() == other.is_uppercase());
+    let mut marked = String::with_capacity(name.len());
+    let mut next = runs.next();
+    while let Some(run) = next {
+        next = runs.next();
+        let Some((first, others)) = run.split_first().filter(|(first, _)| first.is_uppercase()) else {
+            marked.extend(run);
+            continue;
+        };
+        if marked.ends_with(char::is_numeric) {
+            marked.push('_');
+        }
+        marked.push(*first);
+        let is_plural = match next {
+            Some(['s']) => true,
+            Some(['s', after, ..]) => !after.is_alphanumeric(),
+            _ => false,
+        };
+        match is_plural {
+            true => marked.extend(others.iter().flat_map(|letter| letter.to_lowercase())),
+            false => marked.extend(others),
+        }
+    }
+    marked.to_snake_case()
+}
+
+/// The name of a type from that of a module: `example_com` is `ExampleCom`, and `v1beta1` is `V1beta1`.
+pub(crate) fn type_name(module: &str) -> String {
+    module.to_upper_camel_case()
+}
+
+/// A word with a capital first letter. The others stay as they are: types of Kubernetes keep runs of
+/// capitals, which `heck` does not.
+pub(crate) fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next();
+    first
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
         .collect()
 }
 
-/// The name of a type from that of a module: `core` is `Core`, `v1beta1` is `V1beta1`.
-pub(crate) fn type_name(module: &str) -> String {
-    let mut chars = module.chars();
-    let first = chars.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(chars).collect()
+/// The accessor of a kind, or `None` if `plural` is not the words of `kind` with another ending.
+///
+/// `IPAddress` and `ipaddresses` give `ip_addresses`. No rules of English are needed.
+pub(crate) fn accessor(kind: &str, plural: &str) -> Option<String> {
+    let kind = snake(kind);
+    let (head, last) = kind.rsplit_once('_').unwrap_or(("", &kind));
+    let head: Vec<&str> = head.split('_').filter(|word| !word.is_empty()).collect();
+    // Kinds and plurals of custom resources may have dashes, in different places.
+    let is_break = |letter: char| !letter.is_alphanumeric();
+    let mut ending = plural;
+    for word in &head {
+        ending = ending.trim_start_matches(is_break).strip_prefix(word)?;
+    }
+    let ending: Vec<&str> = ending.split(is_break).filter(|part| !part.is_empty()).collect();
+    // A plural keeps the word except for the last letter (`policy`, `policies`). Anything else is a different
+    // word.
+    let stem = last.get(..last.len().checked_sub(1)?)?;
+    if !ending.join("_").starts_with(stem) || ending.is_empty() {
+        return None;
+    }
+    Some([head, ending].concat().join("_"))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(kind: &str, plural: &str, expected: Option<&str>) {
-        assert_eq!(accessor(kind, plural).as_deref(), expected, "{kind}, {plural}");
-    }
-
-    #[test]
-    fn words_come_from_the_kind_and_the_ending_from_the_plural() {
-        check("Pod", "pods", Some("pods"));
-        check("Endpoints", "endpoints", Some("endpoints"));
-        check("IPAddress", "ipaddresses", Some("ip_addresses"));
-        check("NetworkPolicy", "networkpolicies", Some("network_policies"));
-        check("StorageClass", "storageclasses", Some("storage_classes"));
-        check("ServiceCIDR", "servicecidrs", Some("service_cidrs"));
-        check(
-            "CSIStorageCapacity",
-            "csistoragecapacities",
-            Some("csi_storage_capacities"),
-        );
-    }
-
-    #[test]
-    fn characters_that_identifiers_cannot_have_break_words() {
-        check("Foo-Bar", "foo-bars", Some("foo_bars"));
-        check("Foo-Bar", "foobars", Some("foo_bars"));
-        check("FooBar", "foo-bars", Some("foo_bars"));
-        check("lower-case", "lower-cases", Some("lower_cases"));
-        check("Foo", "foo-bars", Some("foo_bars"));
-        check("FooBar", "fo-obars", None);
-        check("-", "foos", None);
-    }
-
-    #[test]
-    fn a_plural_of_other_words_gives_no_name() {
-        check("Pod", "containers", None);
-        check("Foot", "feet", None);
-        check("StorageClass", "classes", None);
-        check("StorageClass", "storage", None);
-        check("", "pods", None);
-    }
-
-    #[test]
-    fn a_module_becomes_a_type() {
-        assert_eq!(
-            (type_name("core"), type_name("v1beta1")),
-            ("Core".into(), "V1beta1".into())
-        );
-    }
+/// The JSON name that serde derives from a field under `rename_all = "camelCase"`: `node_name` is
+/// `nodeName`, and `type_` is `type`.
+///
+/// Unlike `heck`, serde breaks words at underscores only: `podIP` stays `podIP`.
+pub(crate) fn serde_name(field: &str) -> String {
+    let words = field.split('_').filter(|word| !word.is_empty());
+    let words = words.enumerate().map(|(index, word)| {
+        let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+        let first = match index {
+            0 => first.to_ascii_lowercase(),
+            _ => first.to_ascii_uppercase(),
+        };
+        first + rest
+    });
+    words.collect()
 }
+
+#[cfg(all(test, feature = "crd"))]
+#[path = "names_tests.rs"]
+mod tests;

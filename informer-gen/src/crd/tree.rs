@@ -4,7 +4,6 @@
 //! kind. The [record](RECORD) beside them lists the fields of every schema, to compare them with a cluster.
 
 mod manifest;
-mod names;
 mod plan;
 mod source;
 

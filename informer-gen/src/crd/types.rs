@@ -22,7 +22,6 @@ mod docs;
 mod error;
 mod known;
 pub(super) mod model;
-mod names;
 mod paths;
 mod print;
 mod root;
@@ -30,6 +29,7 @@ mod root;
 pub use self::error::{SchemaError, SchemaProblem};
 use self::model::Model;
 use super::definition::{Definition, Version};
+use crate::names;
 
 /// Generates the text of a module with the types of one version of a kind: the object, and everything below
 /// it.
@@ -50,7 +50,7 @@ pub fn types(definition: &Definition, version: &Version) -> Result<String, Schem
 /// have it (`Self`).
 #[must_use]
 pub fn type_name(kind: &str) -> Option<String> {
-    names::kind(kind)
+    names::schema::kind(kind)
 }
 
 /// Builds the model of the types, before they are printed.

@@ -125,7 +125,7 @@ impl Kind<'_> {
     pub(super) fn note(&self) -> String {
         self.gate
             .words()
-            .map(|words| format!(" {}.", names::type_name(&words)))
+            .map(|words| format!(" {}.", names::capitalised(&words)))
             .unwrap_or_default()
     }
 

@@ -331,5 +331,5 @@ fn type_name(path: &str) -> proc_macro2::Ident {
 /// `decode_pod` of `api::core::v1::Pod`.
 fn function_of(path: &str) -> proc_macro2::Ident {
     let name = path.rsplit("::").next().unwrap_or(path);
-    format_ident!("decode_{}", names::words(name).join("_").to_ascii_lowercase())
+    format_ident!("decode_{}", names::snake(name))
 }

@@ -14,6 +14,7 @@
 use std::sync::LazyLock;
 
 use super::TableError;
+use crate::names::serde_name;
 
 /// The checked-in table, as text.
 pub const TABLE: &str = include_str!("../../inventory/fields.txt");
@@ -65,7 +66,7 @@ pub struct JsonName {
 impl JsonName {
     /// The same name in every type: camelCase of the Rust name, by serde's own rule.
     pub fn camel_case(field: &str) -> Self {
-        let name = camel_case(field);
+        let name = serde_name(field);
         Self {
             elsewhere: name.clone(),
             built_in: name,
@@ -82,21 +83,6 @@ pub fn json_name(field: &str) -> JsonName {
             None => name.built_in.clone_from(&row.json),
             Some(path) => name.exceptions.push((path, &row.json)),
         }
-    }
-    name
-}
-
-/// `node_name` is `nodeName`, and `type_` is `type`, as with serde's `rename_all = "camelCase"`.
-pub(super) fn camel_case(field: &str) -> String {
-    let words = field.split('_').filter(|word| !word.is_empty());
-    let mut name = String::with_capacity(field.len());
-    for (index, word) in words.enumerate() {
-        let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
-        match index {
-            0 => name.push_str(&first.to_ascii_lowercase()),
-            _ => name.push_str(&first.to_ascii_uppercase()),
-        }
-        name.push_str(rest);
     }
     name
 }

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::fields::{UnusualField, camel_case};
+use super::fields::UnusualField;
 use crate::inventory::known::{KINDS, UNUSUAL_FIELDS};
 use crate::inventory::scan::{ScanError, module_path, read_files};
+use crate::names::serde_name;
 
 /// Scans the sources of k8s-openapi (the folder with its `Cargo.toml`) and returns the rows of the table,
 /// sorted.
@@ -102,7 +103,7 @@ impl Names {
         let mut rows = Vec::new();
         for (field, names) in self.0 {
             let all_agree = names.len() == 1;
-            let usual = camel_case(&field);
+            let usual = serde_name(&field);
             for (json, types) in names.into_iter().filter(|(json, _)| *json != usual) {
                 let row = |only_in| UnusualField {
                     field: field.clone(),

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{TreeError, Types, names};
+use super::{TreeError, Types};
 use crate::crd::definition::{self, Definition, Scope};
 use crate::crd::read::Found;
 use crate::crd::types::{type_name, types};
+use crate::names::{self, tree as tree_names};
 
 /// One group: a module, and an accessor of the factory.
 pub(super) struct Group<'a> {
@@ -140,7 +141,7 @@ fn check_existing(groups: &[Group<'_>]) -> Result<(), TreeError> {
 }
 
 fn group<'a>(name: &'a str, versions: BTreeMap<&str, Vec<Kind<'a>>>) -> Result<Group<'a>, TreeError> {
-    let module = names::group_module(name);
+    let module = tree_names::group_module(name);
     let type_name = names::type_name(&module);
     let versions: Vec<Version<'a>> = versions
         .into_iter()
@@ -159,7 +160,7 @@ fn group<'a>(name: &'a str, versions: BTreeMap<&str, Vec<Kind<'a>>>) -> Result<G
 }
 
 fn version<'a>(group: &str, name: &str, kinds: Vec<Kind<'a>>) -> Result<Version<'a>, TreeError> {
-    let module = names::module(name);
+    let module = tree_names::module(name);
     let type_name = names::type_name(&module);
     let api_version = format!("{group}/{name}");
     let mut accessors = Owners::new("an accessor");
@@ -193,8 +194,8 @@ fn kind<'a>(found: &'a Found, version: &definition::Version, types: &Types) -> R
     };
     Ok(Kind {
         definition,
-        module: names::kind_module(&definition.kind, &type_name),
-        accessor: names::accessor(&definition.kind, &definition.plural),
+        module: tree_names::kind_module(&definition.kind, &type_name),
+        accessor: tree_names::accessor(&definition.kind, &definition.plural),
         type_name,
         types,
     })
@@ -224,8 +225,8 @@ fn existing(
     type_name: &str,
 ) -> Result<String, TreeError> {
     let filled = path
-        .replace("{group}", &names::group_module(&definition.group))
-        .replace("{version}", &names::module(&version.name));
+        .replace("{group}", &tree_names::group_module(&definition.group))
+        .replace("{version}", &tree_names::module(&version.name));
     let module = filled.strip_suffix("::").unwrap_or(&filled);
     match is_module(module) {
         true => Ok(format!("{module}::{type_name}")),

@@ -8,8 +8,8 @@ use super::docs;
 use super::error::SchemaProblem;
 use super::known;
 use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type, Variant};
-use super::names::{self, Names};
 use crate::crd::definition::{Definition, Schema, StatusSubresource, Subschema, Version};
+use crate::names::{Names, schema as names};
 
 /// The most levels of a schema. Real ones have up to about 20: a pod template inside a list inside a spec.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -301,7 +301,7 @@ fn field_names<'a>(
     names: &mut Names,
     properties: impl Iterator<Item = &'a str> + Clone,
 ) -> BTreeMap<&'a str, String> {
-    let is_plain = |json: &&str| names::camel_case(&names::field(json)).as_deref() == Some(json);
+    let is_plain = |json: &&str| names::is_serde_name(&names::field(json), json);
     let plain = properties.clone().filter(|json| is_plain(json));
     let others = properties.filter(|json| !is_plain(json));
     let all = plain.chain(others);

@@ -2,10 +2,10 @@
 
 use super::docs;
 use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type};
-use super::names;
 use super::paths::{Layout, Paths};
 use super::root;
 use crate::crd::definition::{Definition, Version};
+use crate::names::schema::is_serde_name;
 
 /// rustfmt's `max_width`.
 const WIDTH: usize = 100;
@@ -111,7 +111,7 @@ pub(super) fn field_type(field: &Field, paths: &Paths<'_>) -> Layout {
 
 fn serde_options(field: &Field, paths: &Paths<'_>) -> Vec<String> {
     let mut options = Vec::new();
-    if names::camel_case(&field.name).as_deref() != Some(field.json.as_str()) {
+    if !is_serde_name(&field.name, &field.json) {
         options.push(format!("rename = {}", literal(&field.json)));
     }
     let skip = |function: String| format!("{SKIP} = \"{function}\"");

@@ -1,0 +1,112 @@
+//! The names of types, fields and variants for JSON names, including keywords and unusual characters.
+
+use super::{capitalised, is_keyword, serde_name, snake};
+
+/// The names of characters, for values that consist of nothing else: `!=` and `=~` occur in real definitions.
+const SYMBOLS: [(char, &str); 24] = [
+    ('!', "not"),
+    ('"', "quote"),
+    ('#', "hash"),
+    ('$', "dollar"),
+    ('%', "percent"),
+    ('&', "and"),
+    ('\'', "tick"),
+    ('*', "star"),
+    ('+', "plus"),
+    (',', "comma"),
+    ('-', "minus"),
+    ('.', "dot"),
+    ('/', "slash"),
+    (':', "colon"),
+    (';', "semicolon"),
+    ('<', "less"),
+    ('=', "equal"),
+    ('>', "greater"),
+    ('?', "question"),
+    ('@', "at"),
+    ('\\', "backslash"),
+    ('^', "caret"),
+    ('|', "pipe"),
+    ('~', "tilde"),
+];
+
+/// The name of the type of a kind, with a capital first letter and no dashes; `None` if no Rust type can have
+/// it.
+pub(crate) fn kind(kind: &str) -> Option<String> {
+    let is_kind = kind.starts_with(|first: char| first.is_ascii_alphabetic())
+        && kind
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+    let name = segment(kind);
+    (is_kind && !is_keyword(&name)).then_some(name)
+}
+
+/// The part of a type name for a JSON name: `podIP` is `PodIP`, `foo-bar` is `FooBar`.
+pub(crate) fn segment(json: &str) -> String {
+    parts(json).iter().map(|part| capitalised(part)).collect()
+}
+
+/// The field for a JSON name: `podIP` is `pod_ip`, `type` is `type_`, `3d` is `_3d`.
+pub(crate) fn field(json: &str) -> String {
+    let name = words(json);
+    match name.chars().next() {
+        None => "field".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("_{name}"),
+        Some(_) if is_keyword(&name) => name + "_",
+        Some(_) => name,
+    }
+}
+
+/// Whether serde gives a field this JSON name without an attribute. Its rule for letters outside of ASCII is
+/// not known.
+pub(crate) fn is_serde_name(field: &str, json: &str) -> bool {
+    field.is_ascii() && serde_name(field) == json
+}
+
+/// The variant for a value: `rolling-update` is `RollingUpdate`, `TCP` is `Tcp`, the empty string is `Empty`.
+pub(crate) fn variant(value: &str) -> String {
+    let mut name = String::new();
+    for word in words(value).split('_') {
+        // Keeps the break between digits: `1.2` and `12` differ.
+        if name.ends_with(|last: char| last.is_ascii_digit())
+            && word.starts_with(|first: char| first.is_ascii_digit())
+        {
+            name.push('_');
+        }
+        name.push_str(&capitalised(word));
+    }
+    match name.chars().next() {
+        None if value.is_empty() => "Empty".to_owned(),
+        None => "Value".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("V{name}"),
+        Some(_) if is_keyword(&name) => name + "_",
+        Some(_) => name,
+    }
+}
+
+/// The words of a JSON name in lower case, with underscores.
+fn words(json: &str) -> String {
+    snake(&parts(json).join("_"))
+}
+
+/// A name without the characters that Rust does not allow. If it has no others, they are spelled out.
+fn parts(name: &str) -> Vec<&str> {
+    let parts: Vec<&str> = name
+        .split(|letter| !is_letter(letter))
+        .filter(|part| !part.is_empty())
+        .collect();
+    if !parts.is_empty() {
+        return parts;
+    }
+    let spelled = name.chars().filter_map(|letter| {
+        let (_, spelled) = SYMBOLS.iter().find(|(symbol, _)| *symbol == letter)?;
+        Some(*spelled)
+    });
+    spelled.collect()
+}
+
+/// ASCII letters and digits, and the letters of Latin-1, which have no problems of normalization or
+/// look-alikes.
+fn is_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || (('\u{c0}'..='\u{ff}').contains(&letter) && letter.is_alphabetic())
+}
