@@ -1,6 +1,6 @@
 //! The rules of names, as tables.
 
-use super::schema::{field, is_serde_name, kind, segment, variant};
+use super::schema::{field, is_serde_name, kind, segment, variant, variants};
 use super::tree::{group_module, kind_module, module};
 use super::*;
 
@@ -191,6 +191,20 @@ fn a_variant_is_in_camel_case_and_spells_out_other_characters() {
             ("名前", "Value"),
         ],
     );
+}
+
+#[test]
+fn a_value_that_needs_no_change_has_its_own_name_in_any_order() {
+    let of = |values: &[&str]| {
+        let variants = variants(&mut Names::default(), &values.iter().copied().collect());
+        let all = variants.iter().map(|(value, name)| format!("{name}={value}"));
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(of(&["replace"]), ["Replace=replace"]);
+    let both = ["Replace=Replace", "Replace2=replace"];
+    assert_eq!(of(&["replace", "Replace"]), both);
+    assert_eq!(of(&["Replace", "replace"]), both);
+    assert_eq!(of(&["x-y", "x y"]), ["XY=x y", "XY2=x-y"]);
 }
 
 /// The crate that compiles the golden files tests serde's own rule.

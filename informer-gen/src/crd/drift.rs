@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::record::{Record, RecordedDefinition, RecordedVersion, presence_name, scope_name};
-use crate::crd::shape::{Presence, Shape, ShapeField};
+use crate::crd::shape::{Presence, Shape, ShapeField, variants};
 
 /// One change since the code was generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +110,7 @@ fn of_shape(before: &Shape, now: &Shape, add: &mut impl FnMut(String)) {
             (Some(before), Some(now)) => {
                 if before.type_ != now.type_ {
                     add(format!("`{path}` is {}, it was {}", now.type_, before.type_));
+                    of_variants(before, now, add);
                 }
                 match (before.presence, now.presence) {
                     (Presence::Required, Presence::Optional) => add(format!("`{path}` is optional now")),
@@ -125,6 +126,18 @@ fn of_shape(before: &Shape, now: &Shape, add: &mut impl FnMut(String)) {
                 ));
             }
             _ => add(format!("`{path}` was removed")),
+        }
+    }
+}
+
+/// A variant that keeps its name and has another value would change the meaning of code that compiles.
+fn of_variants(before: &ShapeField, now: &ShapeField, add: &mut impl FnMut(String)) {
+    let (before, now, path) = (variants(&before.type_), variants(&now.type_), &now.path);
+    for (name, before) in before {
+        if let Some(now) = now.get(&name).filter(|now| **now != before) {
+            add(format!(
+                "`{path}`: the variant `{name}` is {now:?}, it was {before:?}"
+            ));
         }
     }
 }

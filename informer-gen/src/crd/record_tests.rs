@@ -86,6 +86,24 @@ fn each_change_of_a_field_is_reported() {
 }
 
 #[test]
+fn a_variant_with_another_value_is_reported() {
+    let now = "array of one of \"Replace\", \"replace\"";
+    let mut before = record();
+    before.definitions[0].versions[0].shape.fields[2].type_ = "array of one of \"replace\"".to_owned();
+    let mut after = before.clone();
+    after.definitions[0].versions[0].shape.fields[2].type_ = now.to_owned();
+    let drift: Vec<String> = before.drift(&after).iter().map(Drift::to_string).collect();
+    assert_eq!(
+        drift,
+        [
+            "foos.example.com v1: `spec.size` is array of one of \"Replace\", \"replace\", it was array of one \
+             of \"replace\"",
+            "foos.example.com v1: `spec.size`: the variant `Replace` is \"Replace\", it was \"replace\"",
+        ]
+    );
+}
+
+#[test]
 fn an_added_or_removed_object_is_reported_once() {
     check_drift(
         |definition| {

@@ -1,10 +1,13 @@
 //! The generated fields as a flat list, to compare two schemas field by field.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::definition::{Definition, Version};
 use super::types::model::{self, Basic, Enum, Item, Model, Struct, Type};
 use super::types::{self, SchemaError};
+use crate::names::{Names, schema as names};
 
 /// The fields of a kind in one version, sorted by path.
 ///
@@ -94,6 +97,25 @@ fn add_below(shape: &mut Shape, model: &Model, type_: &Type, path: &str) {
 /// The suffix of types that allow null.
 const OR_NULL: &str = " or null";
 
+/// The prefix of the values of an enum.
+const ONE_OF: &str = "one of ";
+
+/// The value of each variant of an enum, or of the elements of a list or map of it, from the text of its type.
+pub(super) fn variants(type_: &str) -> BTreeMap<String, String> {
+    let values = type_.split_once(ONE_OF).map_or("", |(_, values)| values);
+    let mut values = values;
+    while let Some(shorter) = values.strip_suffix(OR_NULL) {
+        values = shorter;
+    }
+    let values: Vec<String> = serde_json::from_str(&format!("[{values}]")).unwrap_or_default();
+    let given = names::variants(
+        &mut Names::default(),
+        &values.iter().map(String::as_str).collect(),
+    );
+    let by_name = given.into_iter().map(|(value, name)| (name, value.to_owned()));
+    by_name.collect()
+}
+
 /// A type as text.
 fn spoken(model: &Model, type_: &Type) -> String {
     match type_ {
@@ -105,8 +127,9 @@ fn spoken(model: &Model, type_: &Type) -> String {
             Some(Item::Enum(Enum { variants, .. })) => {
                 // The order in the schema has no meaning.
                 let values: BTreeSet<&str> = variants.iter().map(|variant| variant.value.as_str()).collect();
-                let values = values.iter().map(|value| format!("{value:?}"));
-                format!("one of {}", values.collect::<Vec<_>>().join(", "))
+                // As JSON, which `variants` reads.
+                let values = values.iter().map(|value| Value::from(*value).to_string());
+                format!("{ONE_OF}{}", values.collect::<Vec<_>>().join(", "))
             }
             _ => "object".to_owned(),
         },
@@ -133,7 +156,7 @@ fn spoken_basic(basic: Basic) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -191,6 +214,29 @@ mod tests {
         };
         assert_eq!(of(json!(["B", "A", ""])), of(json!(["", "A", "B"])));
         assert_ne!(of(json!(["B", "A"])), of(json!(["A", "C"])));
+    }
+
+    #[test]
+    fn the_variants_of_an_enum_follow_from_the_text_of_its_type() {
+        let of = |values: Value| {
+            let mode = json!({ "type": "string", "enum": values, "nullable": true });
+            let list = json!({ "type": "array", "items": mode });
+            let lines = lines(json!({ "type": "object", "properties": { "modes": list } }));
+            let found = variants(lines[0].trim_end_matches(" (Optional)"));
+            let found = found.iter().map(|(name, value)| format!("{name}={value}"));
+            found.collect::<Vec<_>>()
+        };
+        assert_eq!(of(json!(["replace"])), ["Replace=replace"]);
+        assert_eq!(
+            of(json!(["replace", "Replace", "or null", "a\"b, one of"])),
+            [
+                "ABOneOf=a\"b, one of",
+                "OrNull=or null",
+                "Replace=Replace",
+                "Replace2=replace"
+            ]
+        );
+        assert_eq!(variants("string or null"), BTreeMap::new());
     }
 
     #[test]

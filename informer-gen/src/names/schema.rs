@@ -1,6 +1,8 @@
 //! The names of types, fields and variants for JSON names, including keywords and unusual characters.
 
-use super::{capitalised, is_keyword, serde_name, snake};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Names, capitalised, is_keyword, serde_name, snake};
 
 /// The names of characters, for values that consist of nothing else: `!=` and `=~` occur in real definitions.
 const SYMBOLS: [(char, &str); 24] = [
@@ -82,6 +84,15 @@ pub(crate) fn variant(value: &str) -> String {
         Some(_) if is_keyword(&name) => name + "_",
         Some(_) => name,
     }
+}
+
+/// The variants of an enum by their values. A value that needs no change keeps its name; the others follow in
+/// the order of the values, so that the order in a schema has no effect.
+pub(crate) fn variants<'a>(names: &mut Names, values: &BTreeSet<&'a str>) -> BTreeMap<&'a str, String> {
+    let (plain, others): (Vec<&str>, Vec<&str>) = values.iter().partition(|value| variant(value) == **value);
+    let all = plain.into_iter().chain(others);
+    all.map(|value| (value, names.give(&variant(value), "")))
+        .collect()
 }
 
 /// The words of a JSON name in lower case, with underscores.

@@ -360,14 +360,15 @@ fn field_docs(json: &str, schema: &Schema) -> Vec<String> {
 
 fn enumeration(values: &[&str], name: String, path: &str) -> Enum {
     let mut names = Names::default();
-    let mut seen = BTreeSet::new();
-    let new = values.iter().filter(|value| seen.insert(**value));
-    let variants = new
-        .map(|value| Variant {
+    let mut given = names::variants(&mut names, &values.iter().copied().collect());
+    let variants = values.iter().filter_map(|value| {
+        Some(Variant {
             value: (*value).to_owned(),
-            name: names.give(&names::variant(value), ""),
+            // A value that is listed twice has one variant.
+            name: given.remove(value)?,
         })
-        .collect();
+    });
+    let variants = variants.collect();
     Enum {
         name,
         path: path.to_owned(),
