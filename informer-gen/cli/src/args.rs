@@ -26,7 +26,7 @@ Examples:
   informer-gen crd -f crds/ --out src/generated            from files, into a module; add `mod generated;`
   informer-gen crd -f crds/ --out src/generated --check    the same in CI: fails if it would change anything
   kubectl get crd -o yaml | informer-gen crd -f - --group example.com --out src/generated
-  informer-gen crd --cluster --group example.com --crate example-client
+  informer-gen crd --cluster --group example.com --crate example-client --informers-path ../informers
   informer-gen crd --cluster --check --out src/generated   fails if the schemas of the cluster changed
   informer-gen crd -f crds/ --types crate::api::{version} --out src/generated     with types of your own
 
@@ -69,6 +69,21 @@ pub(crate) struct Crd {
     /// Write a whole crate of this name; the default of --out is a folder of this name
     #[arg(long = "crate", value_name = "NAME", conflicts_with = "types")]
     pub(crate) crate_name: Option<String>,
+
+    /// Make the crate depend on the `informers` in this folder, such as a checkout of its repository
+    ///
+    /// As in a Cargo.toml: absolute, or relative to the folder of the crate.
+    #[arg(long, value_name = "DIR", requires = "crate_name", verbatim_doc_comment)]
+    pub(crate) informers_path: Option<String>,
+
+    /// Make the crate depend on these releases of `informers`, as in a Cargo.toml
+    #[arg(
+        long,
+        value_name = "VERSION",
+        requires = "crate_name",
+        conflicts_with = "informers_path"
+    )]
+    pub(crate) informers_version: Option<String>,
 
     /// Use existing types of this module instead of generating them: `PATH::Foo` for the kind Foo
     ///

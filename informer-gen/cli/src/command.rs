@@ -5,7 +5,9 @@ mod select;
 
 use std::path::PathBuf;
 
-use informer_gen::crd::{self, GeneratedKind, RECORD, Reading, Record, Root, Tree, TreeOptions, Types};
+use informer_gen::crd::{
+    self, GeneratedKind, Informers, RECORD, Reading, Record, Root, Tree, TreeOptions, Types,
+};
 
 use crate::args::Crd;
 use crate::output::{ChangeKind, Plan};
@@ -93,6 +95,11 @@ fn options(arguments: &Crd) -> TreeOptions {
             None => Types::Generated,
             Some(path) => Types::Existing(path.clone()),
         },
+        informers: match (&arguments.informers_path, &arguments.informers_version) {
+            (Some(path), _) => Informers::Path(path.clone()),
+            (None, Some(version)) => Informers::Version(version.clone()),
+            (None, None) => Informers::Compatible,
+        },
     }
 }
 
@@ -140,6 +147,15 @@ fn say_written(
             console.output,
             "kept, because you maintain it: {}",
             path.display()
+        )?;
+    }
+    let is_chosen = arguments.informers_path.is_some() || arguments.informers_version.is_some();
+    if arguments.crate_name.is_some() && !is_chosen && plan.kept.is_empty() {
+        writeln!(
+            console.output,
+            "the crate depends on informers {} of the registry; choose --informers-path DIR for a checkout of \
+             informers, or --informers-version VERSION for another release",
+            crd::informers_version()
         )?;
     }
     Ok(())

@@ -9,7 +9,7 @@ mod source;
 
 use std::collections::BTreeMap;
 
-pub use self::manifest::check_crate_name;
+pub use self::manifest::{check_crate_name, informers_version};
 use super::definition::Definition;
 use super::read::{Found, Place};
 use super::record::Record;
@@ -35,6 +35,8 @@ pub struct TreeOptions {
     pub root: Root,
     /// The types of the kinds.
     pub types: Types,
+    /// The dependency of a crate on `informers`; not used by a module.
+    pub informers: Informers,
 }
 
 /// The root of a tree.
@@ -45,6 +47,18 @@ pub enum Root {
     Module,
     /// A crate of this name, with a manifest: the root is `src/lib.rs`.
     Crate(String),
+}
+
+/// The dependency of a generated crate on `informers`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Informers {
+    /// The compatible releases of this generator's version, from the registry.
+    #[default]
+    Compatible,
+    /// These releases, as in a manifest: `0.2`, `=0.1.3`.
+    Version(String),
+    /// A folder, as in a manifest: absolute, or relative to the folder of the crate.
+    Path(String),
 }
 
 /// The types of the kinds.
@@ -186,6 +200,16 @@ pub enum TreeError {
         /// The given text.
         name: String,
     },
+    /// A version or path of `informers` cannot be written into a manifest.
+    #[error("invalid {what} of informers: `{value}`; write it as in a Cargo.toml, such as `{example}`")]
+    Informers {
+        /// `version` or `path`.
+        what: &'static str,
+        /// The given text.
+        value: String,
+        /// A valid one.
+        example: &'static str,
+    },
     /// The generated text is not valid Rust: a bug of the generator.
     #[error("the generated text of {path} is not valid Rust; please report this bug with the definition")]
     Syntax {
@@ -244,7 +268,10 @@ pub fn tree(found: &[Found], options: &TreeOptions) -> Result<Tree, TreeError> {
     let record = record_of(&found)?;
     files.insert(inside(RECORD), record.render(&source::record_marker()));
     if let Root::Crate(name) = &options.root {
-        files.insert("Cargo.toml".to_owned(), manifest::manifest(name, &groups)?);
+        files.insert(
+            "Cargo.toml".to_owned(),
+            manifest::manifest(name, &groups, &options.informers)?,
+        );
     }
     for (path, text) in &files {
         source::check(path, text)?;

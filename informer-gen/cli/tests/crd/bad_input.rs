@@ -341,6 +341,8 @@ fn wrong_usage_has_another_exit_code() {
         "-f crd.yaml --cluster --out generated",
         "-f crd.yaml --out generated --check --dry-run",
         "-f crd.yaml --crate a --types b",
+        "-f crd.yaml --out a --informers-path b",
+        "-f crd.yaml --crate a --informers-path b --informers-version 1",
         "-f crd.yaml --out generated --nonsense",
     ] {
         folder.run(arguments).fails(2, &["Usage"], &[]);

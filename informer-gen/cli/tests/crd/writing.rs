@@ -253,6 +253,36 @@ fn a_crate_is_written_and_its_manifest_can_be_taken_over() {
 }
 
 #[test]
+fn a_crate_may_depend_on_a_folder_or_another_version_of_informers() {
+    const HINT: &str = "depends on informers 0.1 of the registry; choose --informers-path";
+    let folder = folder();
+    let dependency = |options: &str| {
+        let ran = folder.run(&format!("-f crd.yaml --crate example-client {options}"));
+        ran.says(&[]);
+        assert_eq!(ran.output.contains(HINT), options.is_empty(), "{}", ran.output);
+        folder
+            .run(&format!("-f crd.yaml --crate example-client {options} --check"))
+            .says(&["fresh"]);
+        let manifest = folder.read("example-client/Cargo.toml");
+        let line = manifest.lines().find(|line| line.starts_with("informers = "));
+        line.unwrap_or_default().to_owned()
+    };
+    assert_eq!(dependency(""), "informers = \"0.1\"");
+    assert_eq!(
+        dependency("--informers-path ../informers"),
+        "informers = { path = \"../informers\" }"
+    );
+    assert_eq!(dependency("--informers-version =0.1.3"), "informers = \"=0.1.3\"");
+    folder
+        .run("-f crd.yaml --crate example-client --informers-version newest")
+        .fails(
+            1,
+            &["invalid version of informers: `newest`", "such as `0.1`"],
+            &[],
+        );
+}
+
+#[test]
 fn types_of_ones_own_are_named_by_their_path() {
     let folder = folder();
     folder

@@ -1,7 +1,7 @@
 //! The manifest of a generated crate.
 
 use super::plan::Group;
-use super::{MARKER, TreeError};
+use super::{Informers, MARKER, TreeError};
 
 /// The dependencies of a generated crate. Cargo does not allow a crate to depend on its own name.
 const DEPENDENCIES: [&str; 5] = ["informers", "k8s_openapi", "kube", "serde", "serde_json"];
@@ -28,17 +28,52 @@ pub fn check_crate_name(name: &str) -> Result<(), TreeError> {
     }
 }
 
-/// The text of `Cargo.toml`. It requires the compatible versions of our own crates, so that it changes only
-/// with breaking releases.
-pub(super) fn manifest(name: &str, groups: &[Group<'_>]) -> Result<String, TreeError> {
-    check_crate_name(name)?;
-    let names: Vec<&str> = groups.iter().map(|group| group.name).collect();
-    let names = names.join(", ");
-    let informers = concat!(
+/// The releases of `informers` that generated code is compatible with, for a manifest.
+#[must_use]
+pub fn informers_version() -> &'static str {
+    concat!(
         env!("CARGO_PKG_VERSION_MAJOR"),
         ".",
         env!("CARGO_PKG_VERSION_MINOR")
-    );
+    )
+}
+
+/// The value of the dependency on `informers`.
+fn dependency(informers: &Informers) -> Result<String, TreeError> {
+    let is_version = |byte: u8| byte.is_ascii_alphanumeric() || b".-+^~=<>,* ".contains(&byte);
+    match informers {
+        Informers::Compatible => Ok(format!("\"{}\"", informers_version())),
+        Informers::Version(version)
+            if version.bytes().all(is_version) && version.bytes().any(|byte| byte.is_ascii_digit()) =>
+        {
+            Ok(format!("\"{version}\""))
+        }
+        Informers::Version(version) => Err(TreeError::Informers {
+            what: "version",
+            value: version.clone(),
+            example: "0.1",
+        }),
+        Informers::Path(path) if path.is_empty() || path.contains(char::is_control) => {
+            Err(TreeError::Informers {
+                what: "path",
+                value: path.clone(),
+                example: "../informers",
+            })
+        }
+        Informers::Path(path) => {
+            let path = path.replace('\\', "\\\\").replace('"', "\\\"");
+            Ok(format!("{{ path = \"{path}\" }}"))
+        }
+    }
+}
+
+/// The text of `Cargo.toml`. It requires the compatible versions of our own crates, so that it changes only
+/// with breaking releases.
+pub(super) fn manifest(name: &str, groups: &[Group<'_>], informers: &Informers) -> Result<String, TreeError> {
+    check_crate_name(name)?;
+    let names: Vec<&str> = groups.iter().map(|group| group.name).collect();
+    let names = names.join(", ");
+    let informers = dependency(informers)?;
     Ok(format!(
         "# {MARKER}. Remove this line to make the file yours: then it is never written again.
 
@@ -52,7 +87,7 @@ publish = false
 # The program that uses this crate chooses the Kubernetes version, by a feature of k8s-openapi such as
 # `v1_37`.
 [dependencies]
-informers = \"{informers}\"
+informers = {informers}
 k8s-openapi = {{ version = \"0.29\", default-features = false, features = [\"std\"] }}
 kube = {{ version = \"5\", default-features = false }}
 serde = {{ version = \"1\", features = [\"derive\"] }}
@@ -85,6 +120,25 @@ mod tests {
         ] {
             check(bad, "no name");
         }
+    }
+
+    #[test]
+    fn a_version_or_path_of_informers_is_written_as_toml() {
+        let check = |informers: Informers, expected: Option<&str>| {
+            let found = dependency(&informers).ok();
+            assert_eq!(found.as_deref(), expected, "{informers:?}");
+        };
+        let version = |text: &str| Informers::Version(text.to_owned());
+        let path = |text: &str| Informers::Path(text.to_owned());
+        check(Informers::Compatible, Some("\"0.1\""));
+        check(version(">=0.2, <0.4"), Some("\">=0.2, <0.4\""));
+        check(path("../informers"), Some("{ path = \"../informers\" }"));
+        check(path("C:\\a \"b\""), Some("{ path = \"C:\\\\a \\\"b\\\"\" }"));
+        for bad in ["", "\"", "1\n2", "latest"] {
+            check(version(bad), None);
+        }
+        check(path(""), None);
+        check(path("a\nb"), None);
     }
 
     #[test]
