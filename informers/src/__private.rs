@@ -31,7 +31,7 @@ pub fn collected<V, I: IndexValues<V>>(values: I) -> Vec<V> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be iterated over for values of the type `{V}`",
     label = "this function returns `{Self}`",
-    note = "return `Option<{V}>`, `Vec<{V}>` or any other iterator of `{V}`; `value = \"..\"` sets another \
+    note = "return `Option<{V}>`, `Vec<{V}>` or any other iterator of `{V}`; `value = ..` sets another \
         type of values"
 )]
 pub trait IndexValues<V> {
@@ -58,7 +58,7 @@ pub fn value<V, F: IndexField<V>>(field: &F) -> V {
 #[diagnostic::on_unimplemented(
     message = "the field is of the type `{Self}`, and the values of the index are of the type `{V}`",
     label = "this field is of the type `{Self}`",
-    note = "write `value = \"{Self}\"` beside `by`, or name a function for `by` that returns values of the \
+    note = "write `value = {Self}` beside `by`, or name a function for `by` that returns values of the \
         type `{V}`"
 )]
 pub trait IndexField<V> {

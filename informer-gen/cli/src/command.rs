@@ -36,12 +36,13 @@ pub(crate) fn run(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Erro
         // The name becomes a part of paths, so it is checked first.
         crd::check_crate_name(name)?;
     }
+    check_root(arguments)?;
     let origin = origin(arguments);
     let mut reading = read(arguments, console)?;
     select::select(&mut reading, arguments, &origin)?;
     let tree = crd::tree(&reading.found, &options)?;
     let plan = Plan::new(&root(arguments), &tree.files, tree.folder)?;
-    let passed_over = reading.passed_over;
+    let passed_over = reading.passed_over + reading.not_objects;
     match mode {
         Mode::Write => {
             plan.apply()?;
@@ -107,6 +108,19 @@ fn options(arguments: &Crd) -> TreeOptions {
 fn root(arguments: &Crd) -> PathBuf {
     let named = arguments.crate_name.as_deref().unwrap_or_default();
     arguments.out.clone().unwrap_or_else(|| PathBuf::from(named))
+}
+
+/// A module must not be written over the root of a crate. One that this program wrote there before is updated.
+fn check_root(arguments: &Crd) -> Result<(), Error> {
+    let path = root(arguments);
+    let is_module = arguments.crate_name.is_none() && !path.join("mod.rs").exists();
+    let file = ["lib.rs", "main.rs"]
+        .into_iter()
+        .find(|file| path.join(file).exists());
+    match file {
+        Some(file) if is_module => Err(Error::CrateRoot { path, file }),
+        _ => Ok(()),
+    }
 }
 
 /// The record of the previous run.
@@ -205,8 +219,11 @@ fn say_plan(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>
 /// Prints the differences: first those of fields, then those of files.
 fn check(arguments: &Crd, tree: &Tree, plan: &Plan, console: &mut Console<'_>) -> Result<(), Error> {
     if plan.changes.is_empty() {
-        let (files, kinds) = (files(plan.unchanged), tree.kinds.len());
-        writeln!(console.output, "fresh: {files} for {kinds} kinds")?;
+        let kinds = match tree.kinds.len() {
+            1 => "1 kind".to_owned(),
+            count => format!("{count} kinds"),
+        };
+        writeln!(console.output, "fresh: {} for {kinds}", files(plan.unchanged))?;
         return Ok(());
     }
     let before = std::fs::read_to_string(record_path(arguments));

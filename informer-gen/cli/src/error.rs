@@ -27,12 +27,26 @@ pub enum Error {
     )]
     WithoutCluster,
     /// The sources contain no definition.
-    #[error("no CustomResourceDefinition in {origin}, {}", others(*passed_over))]
+    #[error("no CustomResourceDefinition in {origin}, {}", others(*passed_over, *not_objects))]
     NoDefinition {
         /// The sources.
         origin: String,
         /// The number of objects of other kinds.
         passed_over: usize,
+        /// The number of documents that are no objects.
+        not_objects: usize,
+    },
+    /// The folder of a module is the root of a crate, which has no use for a `mod.rs`.
+    #[error(
+        "--out {} is the root of a crate, because it has a {file}; choose a folder below it, such as --out {}",
+        path.display(),
+        path.join("generated").display()
+    )]
+    CrateRoot {
+        /// The folder.
+        path: PathBuf,
+        /// The root file of the crate.
+        file: &'static str,
     },
     /// A selected definition does not exist.
     #[error("no definition `{name}` in {origin}: {}", instead(known))]
@@ -105,11 +119,23 @@ pub enum Error {
     Console(#[from] io::Error),
 }
 
-fn others(objects: usize) -> String {
-    match objects {
-        0 => "which is empty".to_owned(),
-        1 => "only one object of another kind".to_owned(),
-        objects => format!("only {objects} objects of other kinds"),
+fn others(objects: usize, not_objects: usize) -> String {
+    let objects = match objects {
+        0 => None,
+        1 => Some("one object of another kind".to_owned()),
+        objects => Some(format!("{objects} objects of other kinds")),
+    };
+    let not_objects = match not_objects {
+        0 => None,
+        1 => Some("one document that is no object (an array or plain text)".to_owned()),
+        documents => Some(format!(
+            "{documents} documents that are no objects (arrays or plain text)"
+        )),
+    };
+    match (objects, not_objects) {
+        (None, None) => "which is empty".to_owned(),
+        (Some(found), None) | (None, Some(found)) => format!("only {found}"),
+        (Some(objects), Some(others)) => format!("only {objects} and {others}"),
     }
 }
 

@@ -154,7 +154,7 @@ impl Plan {
                 plan.changes.push(Change { path, kind });
                 continue;
             };
-            if present == text.as_bytes() {
+            if is_same(&present, text) {
                 plan.unchanged += 1;
             } else if is_marked(&first_line(&present)) {
                 let kind = differs(&present, text);
@@ -215,6 +215,14 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, OutputError> {
             source,
         }),
     }
+}
+
+/// Whether a file has this text, also with the line ends of Windows, as git may check it out.
+fn is_same(present: &[u8], text: &str) -> bool {
+    let is_return = |index: usize| present.get(index..index + 2) == Some(b"\r\n");
+    let bytes = present.iter().enumerate();
+    let bytes = bytes.filter_map(|(index, byte)| (!is_return(index)).then_some(*byte));
+    bytes.eq(text.bytes())
 }
 
 fn first_line(content: &[u8]) -> String {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Options, UserMessageFormatter};
 
 use super::read::{MAX_DOCUMENTS, ReadError};
@@ -11,6 +12,10 @@ use crate::crd::definition::Definition;
 /// The most levels of nesting in YAML. The parser uses about 16 KiB of the stack for each level, and a thread
 /// may have only 2 MiB. The deepest known definition of a large project, which contains a whole pod, has 38.
 const MAX_DEPTH: usize = 64;
+
+/// The hint for a text with template actions.
+const HELM: &str = "; this looks like a Helm template, which must be rendered first, as in `helm template CHART | \
+                    informer-gen crd -f -`";
 
 /// One document.
 pub(super) struct Document<'a> {
@@ -47,6 +52,7 @@ impl Document<'_> {
             Language::Yaml => serde_saphyr::from_str_with_options(self.text, options())
                 .map_err(|error| self.yaml_mistake(&error)),
         }
+        .map_err(|mistake| with_hint(mistake, self.text))
     }
 
     fn json_mistake(&self, error: &serde_json::Error) -> Mistake {
@@ -66,7 +72,7 @@ pub(super) fn documents<'a>(origin: &str, text: &'a str) -> Result<Vec<Document<
         Some(Ok(documents)) => documents,
         // A brace may also begin a YAML mapping.
         Some(Err(error)) => {
-            yaml(origin, text).map_err(|_| syntax(origin, "JSON", json_mistake(&error, 0)))?
+            yaml(origin, text).map_err(|_| syntax(origin, "JSON", json_mistake(&error, 0), text))?
         }
         None => yaml(origin, text)?,
     };
@@ -109,7 +115,7 @@ fn yaml<'a>(origin: &str, text: &'a str) -> Result<Vec<Document<'a>>, ReadError>
         let text = text.get(part).unwrap_or_default();
         lines += newlines(text);
         let value = serde_saphyr::from_str_with_options(text, options())
-            .map_err(|error| syntax(origin, "YAML", yaml_mistake(&error, lines_before)))?;
+            .map_err(|error| syntax(origin, "YAML", yaml_mistake(&error, lines_before), text))?;
         if Value::is_null(&value) {
             continue;
         }
@@ -178,7 +184,16 @@ fn options() -> Options {
     }
 }
 
-fn syntax(origin: &str, language: &'static str, (at, message): Mistake) -> ReadError {
+/// Adds a hint to a message, if the text is a template.
+fn with_hint((at, message): Mistake, text: &str) -> Mistake {
+    match text.contains("{{") && text.contains("}}") {
+        true => (at, message + HELM),
+        false => (at, message),
+    }
+}
+
+fn syntax(origin: &str, language: &'static str, mistake: Mistake, text: &str) -> ReadError {
+    let (at, message) = with_hint(mistake, text);
     let (line, column) = at.unwrap_or((1, 1));
     ReadError::Syntax {
         origin: origin.to_owned(),
@@ -191,7 +206,11 @@ fn syntax(origin: &str, language: &'static str, (at, message): Mistake) -> ReadE
 
 fn json_mistake(error: &serde_json::Error, lines_before: usize) -> Mistake {
     let (line, column) = (error.line(), error.column());
-    let message = without_place(&error.to_string(), " at line ");
+    let message = match without_place(&error.to_string(), " at line ") {
+        // The parser has no other sign of it, and its limit is fixed.
+        message if message == "recursion limit exceeded" => too_deep(128),
+        message => message,
+    };
     (Some((line + lines_before, column)), message)
 }
 
@@ -203,10 +222,24 @@ fn yaml_mistake(error: &serde_saphyr::Error, lines_before: usize) -> Mistake {
             number(at.column()),
         )
     });
+    if let serde_saphyr::Error::Budget {
+        breach: BudgetBreach::Depth { .. },
+        ..
+    } = error.without_snippet()
+    {
+        return (at, too_deep(MAX_DEPTH));
+    }
     let text = error
         .without_snippet()
         .render_with_formatter(&UserMessageFormatter);
     (at, without_place(&text, " at line "))
+}
+
+fn too_deep(limit: usize) -> String {
+    format!(
+        "more than {limit} levels of nesting, the limit of this program; set \
+         `x-kubernetes-preserve-unknown-fields` on a parent and remove the properties below it"
+    )
 }
 
 /// The parser's message without the place, which would be relative to the document instead of the text.

@@ -19,8 +19,11 @@ const KIND: &str = "CustomResourceDefinition";
 pub struct Reading {
     /// The definitions, in the order of the text.
     pub found: Vec<Found>,
-    /// The number of other objects and documents, which were skipped.
+    /// The number of objects of other kinds, which were skipped.
     pub passed_over: usize,
+    /// The number of documents and items that are no objects, such as arrays and plain text, which were
+    /// skipped.
+    pub not_objects: usize,
 }
 
 /// A definition and its place.
@@ -87,6 +90,19 @@ pub enum ReadError {
         /// The rule it breaks.
         rule: &'static str,
     },
+    /// The name of the definition is not that of its group and plural.
+    #[error(
+        "{place}: the definition is called `{found}`, but its group and plural give `{name}`, and the API server \
+         accepts no other; correct `metadata.name`, `spec.group` or `spec.names.plural`"
+    )]
+    OtherName {
+        /// The place of the definition.
+        place: Box<Place>,
+        /// Its name in the metadata.
+        found: String,
+        /// The name that it must have.
+        name: String,
+    },
     /// Two versions have the same name.
     #[error("{place}: {name} has the version `{version}` twice; remove one of them")]
     SameVersion {
@@ -142,6 +158,7 @@ impl Reading {
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
         self.passed_over += other.passed_over;
+        self.not_objects += other.not_objects;
     }
 }
 
@@ -207,8 +224,12 @@ impl Reading {
         }
         let items = object["items"].as_array().filter(|_| kind.ends_with("List"));
         let Some(items) = items else {
-            // An empty document does not count.
-            self.passed_over += usize::from(!object.is_null());
+            match object {
+                Value::Object(_) => self.passed_over += 1,
+                // An empty document does not count.
+                Value::Null => {}
+                _ => self.not_objects += 1,
+            }
             return Ok(());
         };
         for (index, item) in items.iter().enumerate() {
@@ -256,6 +277,15 @@ impl Reading {
             message,
         })?;
         check_names(&definition, &place)?;
+        if let Some(found) = object["metadata"]["name"].as_str()
+            && found != definition.name()
+        {
+            return Err(ReadError::OtherName {
+                place: Box::new(place),
+                found: found.to_owned(),
+                name: definition.name(),
+            });
+        }
         self.found.push(Found {
             definition,
             place,

@@ -11,16 +11,16 @@ spec:
   versions: [{ name: v1, served: true, storage: true }]
 ";
 
-/// Checks which definitions are found, and how many objects are skipped.
+/// Checks which definitions are found, and how many documents are skipped.
 #[track_caller]
-fn check(text: &str, found: &[&str], passed_over: usize) {
+fn check(text: &str, found: &[&str], skipped: usize) {
     let reading = read("a.yaml", text).unwrap_or_else(|error| panic!("{error}"));
     let names = reading
         .found
         .iter()
         .map(|found| format!("{} {}", found.place, found.definition.name()));
     assert_eq!(names.collect::<Vec<_>>(), found);
-    assert_eq!(reading.passed_over, passed_over);
+    assert_eq!(reading.passed_over + reading.not_objects, skipped);
 }
 
 #[track_caller]
@@ -137,6 +137,40 @@ fn names_that_the_api_server_rejects_are_errors() {
 }
 
 #[test]
+fn arrays_and_plain_text_are_no_objects() {
+    let check = |text: &str, expected: (usize, usize)| {
+        let reading = read("a.yaml", text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((reading.passed_over, reading.not_objects), expected, "{text}");
+    };
+    check("kind: Pod\n", (1, 0));
+    check("[{\"kind\": \"Pod\"}]", (0, 1));
+    check("just words\n---\n5\n---\n# nothing\n", (0, 2));
+}
+
+#[test]
+fn a_definition_is_called_after_its_plural_and_group() {
+    let named = |name: &str| FOO.replace("spec:", &format!("metadata: {{ name: {name} }}\nspec:"));
+    check(&named("foos.example.com"), &["a.yaml:1 foos.example.com"], 0);
+    check_error(
+        &named("foo.example.com"),
+        "a.yaml:1: the definition is called `foo.example.com`, but its group and plural give `foos.example.com`",
+    );
+}
+
+#[test]
+fn a_helm_template_is_named_as_the_cause() {
+    let check = |text: &str| {
+        let error = read("a.yaml", text).expect_err("a template").to_string();
+        assert!(error.contains("helm template CHART"), "{error}");
+    };
+    check(&format!("{{{{- if .Values.crds }}}}\n{FOO}{{{{- end }}}}\n"));
+    check(&FOO.replace("Namespaced", "{{ .Values.scope }}"));
+    check(&FOO.replace("Namespaced", "'{{ .Values.scope }}'"));
+    let error = read("a.yaml", "a: 'b\n").expect_err("invalid").to_string();
+    assert!(!error.contains("helm"), "{error}");
+}
+
+#[test]
 fn the_number_of_documents_is_limited() {
     let text = "a: 1\n---\n".repeat(MAX_DOCUMENTS + 2);
     let error = read("a.yaml", &text).expect_err("the text has too many documents");
@@ -150,7 +184,18 @@ fn deep_nesting_is_an_error_instead_of_a_stack_overflow() {
         .map(|depth| format!("{}a:\n", " ".repeat(depth)))
         .collect();
     check_error(&deep, "a.yaml:");
-    check_error(&"{\"a\":".repeat(100_000), "a.yaml:1:");
+    let message = |text: &str| read("a.yaml", text).expect_err("too deep").to_string();
+    let yaml = message(&deep);
+    assert!(
+        yaml.contains(": invalid YAML: more than 64 levels of nesting"),
+        "{yaml}"
+    );
+    let json = message(&"{\"a\":".repeat(100_000));
+    assert!(json.starts_with("a.yaml:1:"), "{json}");
+    assert!(
+        json.contains(": invalid JSON: more than 128 levels of nesting"),
+        "{json}"
+    );
 }
 
 #[test]

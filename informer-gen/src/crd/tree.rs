@@ -152,6 +152,18 @@ pub enum TreeError {
         /// The second one.
         other: String,
     },
+    /// A kind has the name of the type of its version.
+    #[error(
+        "the kind `{kind}` of {name} has the name of the type that generated code has for its version; write the \
+         type by hand and name its module with `--types path::to::mod`, in a separate folder, or omit the \
+         definition by naming the others, as in `informer-gen crd -f <CRDs> foos.example.com`"
+    )]
+    KindOfVersion {
+        /// The definition.
+        name: String,
+        /// The kind.
+        kind: String,
+    },
     /// Types of a version cannot be generated.
     #[error("{place}: {problem}")]
     Schema {

@@ -208,6 +208,21 @@ fn a_module_of_types_must_be_a_path() {
     }
 }
 
+/// Two folders would not help: the version has its type in both.
+#[test]
+fn a_kind_called_like_its_version_needs_types() {
+    let text = definition("example.com", "V1", "v1s", "Namespaced", &["v1"]);
+    let error = made(&text, &TreeOptions::default()).expect_err("two types have one name");
+    assert!(matches!(error, TreeError::KindOfVersion { .. }), "{error}");
+    assert!(error.to_string().contains("--types"), "{error}");
+    let types = Types::Existing("crate::api".to_owned());
+    let options = TreeOptions {
+        types,
+        ..TreeOptions::default()
+    };
+    made(&text, &options).expect("an existing type has its own path");
+}
+
 #[test]
 fn every_file_has_the_marker_and_no_root_module_has_inner_attributes() {
     let text = definition("example.com", "Foo", "foos", "Namespaced", &["v1"]);

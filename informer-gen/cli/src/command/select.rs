@@ -56,6 +56,7 @@ pub(super) fn select(reading: &mut Reading, arguments: &Crd, origin: &str) -> Re
         return Err(Error::NoDefinition {
             origin,
             passed_over: reading.passed_over,
+            not_objects: reading.not_objects,
         });
     }
     if let Some(group) = arguments.group.iter().find(|&group| !groups.contains(group)) {

@@ -37,7 +37,42 @@ fn a_manifest_of_another_kind_is_no_definition() {
     check(
         &[("crd.yaml", "just words\n")],
         ARGUMENTS,
-        &["no CustomResourceDefinition"],
+        &[
+            "no CustomResourceDefinition in crd.yaml",
+            "only one document that is no object (an array or plain text)",
+        ],
+    );
+    check(
+        &[("crd.yaml", "[1]\n---\nkind: Pod\n---\nwords\n")],
+        ARGUMENTS,
+        &["only one object of another kind and 2 documents that are no objects"],
+    );
+}
+
+#[test]
+fn a_module_is_not_written_into_the_root_of_a_crate() {
+    for file in ["lib.rs", "main.rs"] {
+        check(
+            &[("crd.yaml", &foo()), (&format!("src/{file}"), "mod generated;\n")],
+            "-f crd.yaml --out src",
+            &[
+                &format!("--out src is the root of a crate, because it has a {file}"),
+                "--out src/generated",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_definition_with_another_name_is_refused() {
+    let text = foo().replace("name: foos.example.com", "name: foo.example.com");
+    check(
+        &[("crd.yaml", &text)],
+        ARGUMENTS,
+        &[
+            "the definition is called `foo.example.com`",
+            "give `foos.example.com`",
+        ],
     );
 }
 

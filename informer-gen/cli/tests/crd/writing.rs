@@ -46,7 +46,7 @@ fn writing_again_changes_nothing() {
     assert_eq!(folder.files(), before);
     folder
         .run(&format!("{ARGUMENTS} --check"))
-        .says(&["fresh: 5 files for 1 kinds"]);
+        .says(&["fresh: 5 files for 1 kind\n"]);
 }
 
 #[test]
@@ -208,6 +208,34 @@ fn a_check_names_every_file_that_is_missing_changed_or_left_over() {
             "stale: src/generated/old.rs\n",
         ],
     );
+}
+
+/// git writes such line ends on Windows, depending on its settings.
+#[test]
+fn line_ends_of_windows_are_no_difference() {
+    let folder = folder();
+    folder.run(ARGUMENTS).says(&[]);
+    for (path, text) in folder.files() {
+        folder.write(&path, &text.replace('\n', "\r\n"));
+    }
+    folder.run(&format!("{ARGUMENTS} --check")).says(&["fresh"]);
+    folder.write("crd.yaml", &foo().replace("int32", "int64"));
+    folder.run(&format!("{ARGUMENTS} --check")).fails(
+        1,
+        &["2 files out of date"],
+        &["foos.example.com v1: `spec.size` is int64, it was int32"],
+    );
+}
+
+#[test]
+fn one_file_that_differs_is_named_in_the_singular() {
+    let folder = folder();
+    folder.run(ARGUMENTS).says(&[]);
+    let root = folder.read("src/generated/mod.rs");
+    folder.write("src/generated/mod.rs", &(root + "// more\n"));
+    folder
+        .run(&format!("{ARGUMENTS} --check"))
+        .fails(1, &["error: 1 file out of date"], &["mod.rs"]);
 }
 
 #[test]

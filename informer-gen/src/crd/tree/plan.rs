@@ -169,6 +169,12 @@ fn version<'a>(group: &str, name: &str, kinds: Vec<Kind<'a>>) -> Result<Version<
     for kind in &kinds {
         let owner = format!("{api_version} {}", kind.definition.kind);
         accessors.claim(&kind.accessor, &owner)?;
+        if kind.path() == type_name {
+            return Err(TreeError::KindOfVersion {
+                name: kind.definition.name(),
+                kind: kind.definition.kind.clone(),
+            });
+        }
         for name in kind.names() {
             items.claim(&name, &owner)?;
         }
