@@ -303,10 +303,9 @@ pub enum OddItySpecPreferredDuringSchedulingIgnoredDuringExecutionRequiredDuring
 {
     /// `"a"`.
     #[serde(rename = "a")]
-    A,
-    /// `"A"`.
-    #[serde(rename = "A")]
     A2,
+    /// `"A"`.
+    A,
     /// `""`.
     #[serde(rename = "")]
     #[default]
