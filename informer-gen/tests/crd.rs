@@ -22,13 +22,14 @@ use serde_json::{Value, json};
 /// The definitions of the crate in `tests/custom`. Together they use every schema feature.
 const DEFINITIONS: [&str; 6] = ["described", "loose", "names", "nullable", "open", "widget"];
 /// Kinds named like an item that generated code uses.
-const CLASHES: [&str; 12] = [
+const CLASHES: [&str; 13] = [
     "BTreeMap",
     "Box",
     "Clone",
     "Default",
     "ObjectMeta",
     "Option",
+    "Required",
     "Result",
     "Serialize",
     "String",

@@ -309,6 +309,7 @@
 #[doc(hidden)]
 pub mod __private;
 pub mod controller;
+pub mod crd;
 #[cfg(feature = "derive")]
 mod derive;
 mod factory;

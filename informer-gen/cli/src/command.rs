@@ -110,7 +110,7 @@ fn root(arguments: &Crd) -> PathBuf {
     arguments.out.clone().unwrap_or_else(|| PathBuf::from(named))
 }
 
-/// A module must not be written over the root of a crate. One that this program wrote there before is updated.
+/// A module must not be written into the root of a crate. One that exists there is updated.
 fn check_root(arguments: &Crd) -> Result<(), Error> {
     let path = root(arguments);
     let is_module = arguments.crate_name.is_none() && !path.join("mod.rs").exists();
@@ -167,8 +167,8 @@ fn say_written(
     if arguments.crate_name.is_some() && !is_chosen && plan.kept.is_empty() {
         writeln!(
             console.output,
-            "the crate depends on informers {} of the registry; choose --informers-path DIR for a checkout of \
-             informers, or --informers-version VERSION for another release",
+            "the crate depends on informers {} of the registry; choose --informers-path DIR for a checkout \
+             of informers, or --informers-version VERSION for another release",
             crd::informers_version()
         )?;
     }

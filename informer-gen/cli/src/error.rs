@@ -38,7 +38,8 @@ pub enum Error {
     },
     /// The folder of a module is the root of a crate, which has no use for a `mod.rs`.
     #[error(
-        "--out {} is the root of a crate, because it has a {file}; choose a folder below it, such as --out {}",
+        "--out {} is the root of a crate, because it has a {file}; choose a folder below it, such as \
+         --out {}",
         path.display(),
         path.join("generated").display()
     )]

@@ -14,8 +14,8 @@ use crate::crd::definition::Definition;
 const MAX_DEPTH: usize = 64;
 
 /// The hint for a text with template actions.
-const HELM: &str = "; this looks like a Helm template, which must be rendered first, as in `helm template CHART | \
-                    informer-gen crd -f -`";
+const HELM: &str = "; this looks like a Helm template, which must be rendered first, as in \
+                    `helm template CHART | informer-gen crd -f -`";
 
 /// One document.
 pub(super) struct Document<'a> {

@@ -92,8 +92,8 @@ pub enum ReadError {
     },
     /// The name of the definition is not that of its group and plural.
     #[error(
-        "{place}: the definition is called `{found}`, but its group and plural give `{name}`, and the API server \
-         accepts no other; correct `metadata.name`, `spec.group` or `spec.names.plural`"
+        "{place}: the definition is called `{found}`, but its group and plural give `{name}`, and the API \
+         server accepts no other; correct `metadata.name`, `spec.group` or `spec.names.plural`"
     )]
     OtherName {
         /// The place of the definition.

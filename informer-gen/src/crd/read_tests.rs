@@ -153,7 +153,8 @@ fn a_definition_is_called_after_its_plural_and_group() {
     check(&named("foos.example.com"), &["a.yaml:1 foos.example.com"], 0);
     check_error(
         &named("foo.example.com"),
-        "a.yaml:1: the definition is called `foo.example.com`, but its group and plural give `foos.example.com`",
+        "a.yaml:1: the definition is called `foo.example.com`, but its group and plural give \
+         `foos.example.com`, ",
     );
 }
 

@@ -96,8 +96,8 @@ fn a_variant_with_another_value_is_reported() {
     assert_eq!(
         drift,
         [
-            "foos.example.com v1: `spec.size` is array of one of \"Replace\", \"replace\", it was array of one \
-             of \"replace\"",
+            "foos.example.com v1: `spec.size` is array of one of \"Replace\", \"replace\", it was array of \
+             one of \"replace\"",
             "foos.example.com v1: `spec.size`: the variant `Replace` is \"Replace\", it was \"replace\"",
         ]
     );

@@ -59,9 +59,10 @@ fn add_struct(shape: &mut Shape, model: &Model, item: &Struct, path: &str) {
         let path = format!("{path}{dot}{}", field.json);
         let type_ = spoken(model, &field.type_);
         let (presence, type_) = match field.presence {
-            model::Presence::Always | model::Presence::UnlessNull => (Presence::Required, type_),
+            model::Presence::Required | model::Presence::UnlessNull => (Presence::Required, type_),
             model::Presence::Optional => (Presence::Optional, type_),
-            model::Presence::Nullable => (Presence::Required, type_ + OR_NULL),
+            model::Presence::RequiredNullable if field.type_.holds_null() => (Presence::Required, type_),
+            model::Presence::RequiredNullable => (Presence::Required, type_ + OR_NULL),
             model::Presence::OptionalNullable => (Presence::Optional, type_ + OR_NULL),
         };
         shape.fields.push(ShapeField {
@@ -100,7 +101,7 @@ const OR_NULL: &str = " or null";
 /// The prefix of the values of an enum.
 const ONE_OF: &str = "one of ";
 
-/// The value of each variant of an enum, or of the elements of a list or map of it, from the text of its type.
+/// The value of each variant of an enum, or of an enum in a list or map, from the text of its type.
 pub(super) fn variants(type_: &str) -> BTreeMap<String, String> {
     let values = type_.split_once(ONE_OF).map_or("", |(_, values)| values);
     let mut values = values;

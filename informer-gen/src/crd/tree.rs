@@ -154,9 +154,9 @@ pub enum TreeError {
     },
     /// A kind has the name of the type of its version.
     #[error(
-        "the kind `{kind}` of {name} has the name of the type that generated code has for its version; write the \
-         type by hand and name its module with `--types path::to::mod`, in a separate folder, or omit the \
-         definition by naming the others, as in `informer-gen crd -f <CRDs> foos.example.com`"
+        "the kind `{kind}` of {name} has the name of the type that generated code has for its version; write \
+         the type by hand and name its module with `--types path::to::mod`, in a separate folder, or omit \
+         the definition by naming the others, as in `informer-gen crd -f <CRDs> foos.example.com`"
     )]
     KindOfVersion {
         /// The definition.

@@ -1,13 +1,15 @@
 //! Generates the types of one version from its structural schema, as the text of one module.
 //!
 //! The text reads as if written by hand: structs and enums with serde's derives, documentation from the
-//! descriptions, and an implementation of `kube::Resource`. It depends on kube, k8s-openapi and serde only.
+//! descriptions, and an implementation of `kube::Resource`. It depends on kube, k8s-openapi, serde, and
+//! `informers::crd` for the types of some fields.
 //!
 //! These rules make sure that no object is lost or changed by decoding and encoding it:
 //!
-//! - A field is an `Option` unless the schema requires it and has no default for it. A required field that is
-//!   missing or null decodes as the default of its type. k8s-openapi's times and numbers have no default, so
-//!   these are `Option`s too.
+//! - A field is an `Option` unless the schema requires it and has no default for it. Then it is a `Required`,
+//!   which reads as the default of its type if it is missing or null, and is not written until it is changed.
+//!   k8s-openapi's times and numbers have no default, so these are `Option`s too.
+//! - A quantity is written as the number or string that was read.
 //! - A `number` is `serde_json`'s, which keeps the original text: an `f64` would encode `3` as `3.0`.
 //! - An optional array or map is an `Option` as well: some controllers distinguish an empty list from a
 //!   missing one.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use informers::crd::Required;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::serde_json::Value;
 
@@ -20,8 +21,8 @@ pub struct Clash {
     #[serde(default)]
     pub any: Value,
     /// `spec`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub spec: ClashSpec,
+    #[serde(default)]
+    pub spec: Required<ClashSpec>,
     /// `status`, which the schema does not describe.
     pub status: Option<ClashStatus>,
     /// All properties that the schema does not name, unchanged.
@@ -37,7 +38,7 @@ impl Clash {
                 name: Some(name.to_owned()),
                 ..ObjectMeta::default()
             },
-            spec,
+            spec: Required::new(spec),
             ..Self::default()
         }
     }
@@ -90,7 +91,9 @@ impl serde::Serialize for Clash {
         if !self.any.is_null() {
             object.serialize_entry("any", &self.any)?;
         }
-        object.serialize_entry("spec", &self.spec)?;
+        if !self.spec.is_absent() {
+            object.serialize_entry("spec", &self.spec)?;
+        }
         if let Some(value) = &self.status {
             object.serialize_entry("status", value)?;
         }
@@ -133,8 +136,8 @@ pub struct ClashSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub any: Option<Value>,
     /// `labels`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub labels: Required<BTreeMap<String, String>>,
     /// `maybe`, which the schema does not describe.
     ///
     /// Left out, the server makes it `"x"`.
@@ -145,11 +148,11 @@ pub struct ClashSpec {
     )]
     pub maybe: Option<Option<String>>,
     /// `mode`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub mode: ClashSpecMode,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub mode: Required<ClashSpecMode>,
     /// `names`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub names: Vec<String>,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub names: Required<Vec<String>>,
     /// `time`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,

@@ -51,8 +51,8 @@ fn server() -> ApiServer {
 
 fn website(name: &str, plan: &str) -> Website {
     let spec = WebsiteSpec {
-        plan: plan.to_owned(),
-        image: "site:1".to_owned(),
+        plan: plan.to_owned().into(),
+        image: "site:1".to_owned().into(),
         replicas: Some(2),
         ..WebsiteSpec::default()
     };
@@ -130,7 +130,7 @@ async fn generated_accessors_sync_list_by_index_and_follow_a_delete() {
     let config_maps = factory.core().v1().config_maps().lister();
     let by_plan = websites
         .informer()
-        .add_index("plan", |website: &Website| vec![website.spec.plan.clone()]);
+        .add_index("plan", |website: &Website| vec![website.spec.plan.to_string()]);
     let by_plan = by_plan.expect("the name is free");
     let (sender, deleted) = mpsc::channel();
     let handler = move |event: Event<Website>| {

@@ -82,7 +82,7 @@ async fn objects_of_every_kind_are_synced_listed_by_index_and_deleted() {
     let oddities: OddItyLister = factory.odd_names_example_com().v1().odd_ities().lister();
     let by_class = widgets
         .informer()
-        .add_index("class", |widget: &Widget| vec![widget.spec.class.clone()])
+        .add_index("class", |widget: &Widget| vec![widget.spec.class.to_string()])
         .unwrap();
     let (lister, described): (WidgetLister, _) = (widgets.lister(), described.lister());
     factory.start();

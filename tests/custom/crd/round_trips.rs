@@ -10,6 +10,7 @@ use informer_custom::example_com::v1alpha1::loose::Loose;
 use informer_custom::example_com::v1beta1::nullable::{Nullable, NullableSpecAlwaysObjectMode};
 use informer_custom::odd_names_example_com::v1::OddIty;
 use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::Resource;
@@ -65,8 +66,8 @@ fn widget(more: Value) -> Value {
     json!({ "spec": spec })
 }
 
-#[test]
-fn every_field_of_a_widget_survives() {
+/// A widget with every field.
+fn full_widget() -> Value {
     let condition = json!({
         "lastTransitionTime": "2026-01-02T03:04:05Z", "message": "", "observedGeneration": 3,
         "reason": "Done",
@@ -106,7 +107,12 @@ fn every_field_of_a_widget_survives() {
     }));
     fields["status"] =
         json!({ "replicas": 1, "selector": "a=b", "conditions": [condition], "ownConditions": [own] });
-    let widget: Widget = check(fields);
+    fields
+}
+
+#[test]
+fn every_field_of_a_widget_survives() {
+    let widget: Widget = check(full_widget());
     let spec = widget.spec();
     assert_eq!(spec.mode, WidgetSpecMode::Tcp);
     assert_eq!(spec.port, IntOrString::String("http".to_owned()));
@@ -142,10 +148,16 @@ fn a_value_of_an_enum_that_is_not_in_the_schema_survives() {
 }
 
 #[test]
-fn a_quantity_may_be_a_number_and_is_encoded_as_a_string() {
-    let numbers = widget(json!({ "limits": { "memory": 17_179_869_184_i64 }, "memory": 0.5 }));
-    let strings = widget(json!({ "limits": { "memory": "17179869184" }, "memory": "0.5" }));
-    check_becomes::<Widget>(numbers, strings);
+fn a_quantity_is_encoded_in_the_form_in_which_it_was_decoded() {
+    let limits = json!({ "cpu": 3, "memory": 17_179_869_184_i64, "disk": "3", "gpu": "" });
+    let widget: Widget = check(widget(json!({ "limits": limits, "memory": 0.5 })));
+    let text = |name: &str| Quantity::from(widget.spec.limits[name].clone()).0;
+    assert_eq!(
+        ["cpu", "memory", "disk"].map(text),
+        ["3", "17179869184", "3"].map(str::to_owned)
+    );
+    assert_ne!(widget.spec.limits["cpu"], widget.spec.limits["disk"]);
+    assert_eq!(widget.spec.limits["disk"], "3".into());
 }
 
 #[test]
@@ -154,7 +166,7 @@ fn a_number_is_encoded_unchanged() {
         let number: Value = serde_json::from_str(number).unwrap();
         let more = json!({ "ratio": number, "weight": number, "matrix": [[number]] });
         let widget: Widget = check(widget(more));
-        let weight = widget.spec.weight.and_then(|weight| weight.as_f64());
+        let weight = widget.spec.weight.as_ref().and_then(|weight| weight.as_f64());
         assert_eq!(weight, number.as_f64());
     }
 }
@@ -166,19 +178,104 @@ fn an_empty_list_is_not_the_same_as_none() {
 }
 
 #[test]
-fn a_required_field_that_is_missing_or_null_is_the_default() {
-    let expected = json!({ "class": "", "replicas": 0, "parts": [], "limits": {}, "mode": "", "port": 0 });
+fn a_required_field_that_is_missing_or_null_is_the_default_and_not_encoded() {
     let nulls = json!({ "class": null, "replicas": null, "parts": null, "limits": null, "mode": null,
         "port": null, "since": null });
     for spec in [json!({}), nulls] {
-        let widget: Widget = check_becomes(json!({ "spec": spec }), json!({ "spec": expected }));
+        let widget: Widget = check_becomes(json!({ "spec": spec }), json!({ "spec": {} }));
         assert_eq!(widget.spec, WidgetSpec::default());
+        assert_eq!(
+            (widget.spec.replicas.as_option(), *widget.spec.replicas),
+            (None, 0)
+        );
+        assert_eq!(widget.spec.mode, WidgetSpecMode::Empty);
     }
     for fields in [json!({}), json!({ "spec": null, "status": null })] {
-        check_becomes::<Widget>(fields, json!({ "spec": expected }));
+        let widget: Widget = check_becomes(fields, json!({}));
+        assert!(widget.spec.is_absent());
     }
     let widget: Widget = serde_json::from_value(json!({})).unwrap();
     assert_eq!(widget, Widget::default());
+}
+
+#[test]
+fn a_missing_field_is_encoded_once_it_was_changed() {
+    let mut widget: Widget = read(json!({ "spec": { "class": "small" } }));
+    *widget.spec.replicas = 0;
+    widget.spec.mode = WidgetSpecMode::OnDelete.into();
+    widget.spec.parts.clear();
+    let written = serde_json::to_value(&widget).unwrap();
+    let spec = json!({ "class": "small", "replicas": 0, "mode": "OnDelete", "parts": [] });
+    assert_eq!(written["spec"], spec);
+    assert_eq!(widget.spec.replicas.as_option(), Some(&0));
+
+    let mut widget: Widget = read(json!({}));
+    widget.spec_mut().class = "small".to_owned().into();
+    let written = serde_json::to_value(&widget).unwrap();
+    assert_eq!(written["spec"], json!({ "class": "small" }));
+}
+
+/// The paths of all properties, except those of conditions and of the metadata of objects inside, whose types
+/// are those of k8s-openapi.
+fn properties(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter().filter(|(name, _)| *name != "conditions") {
+                let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+                found.push(path.clone());
+                properties(field, &path, found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                properties(item, &format!("{path}/{index}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The object without a property.
+fn without(mut value: Value, path: &str) -> Option<Value> {
+    let (above, name) = path.rsplit_once('/')?;
+    let name = name.replace("~1", "/").replace("~0", "~");
+    value.pointer_mut(above)?.as_object_mut()?.remove(&name)?;
+    Some(value)
+}
+
+/// Removes every property, and every pair of them, required or not.
+fn check_without_properties<K>(fields: &Value)
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned + Serialize + Clone + Debug + PartialEq,
+{
+    let mut paths = Vec::new();
+    properties(fields, "", &mut paths);
+    assert!(paths.len() > 5, "{paths:?}");
+    for (index, one) in paths.iter().enumerate() {
+        let Some(fields) = without(fields.clone(), one) else {
+            continue;
+        };
+        check::<K>(fields.clone());
+        for other in paths.iter().skip(index + 1) {
+            if let Some(fields) = without(fields.clone(), other) {
+                check::<K>(fields);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_object_without_any_of_its_fields_is_encoded_as_it_was_decoded() {
+    check_without_properties::<Widget>(&full_widget());
+    check_without_properties::<Nullable>(&nullable(json!({
+        "nullableItems": ["a", null], "defaultedNullable": null, "defaultedObject": { "size": 1 },
+    })));
+    check_without_properties::<Nullable>(&nullable(json!({ "nullable": "n", "nullableAny": [1] })));
+    let partly = json!({ "known": "k", "rest": "r", "unknown": { "deep": true } });
+    check_without_properties::<Loose>(&json!({
+        "beside": { "the": "spec" },
+        "spec": { "anything": [1], "requiredObject": { "x": 1 }, "anyMap": { "a": 1 }, "partly": partly },
+    }));
 }
 
 #[test]
@@ -189,22 +286,21 @@ fn fields_that_are_not_in_the_schema_are_dropped_as_by_the_server() {
 #[test]
 fn a_new_object_is_encoded_with_the_fields_that_were_set() {
     let parts = vec![WidgetSpecParts {
-        name: "wheel".to_owned(),
+        name: "wheel".to_owned().into(),
         ..WidgetSpecParts::default()
     }];
     let widget = Widget::new(
         "a",
         WidgetSpec {
-            class: "small".to_owned(),
-            replicas: 2,
-            parts,
-            mode: WidgetSpecMode::OnDelete,
+            class: "small".to_owned().into(),
+            replicas: 2.into(),
+            parts: parts.into(),
+            mode: WidgetSpecMode::OnDelete.into(),
             ..WidgetSpec::default()
         },
     );
     let spec = json!({
-        "class": "small", "replicas": 2, "parts": [{ "name": "wheel" }], "limits": {}, "mode": "OnDelete",
-        "port": 0,
+        "class": "small", "replicas": 2, "parts": [{ "name": "wheel" }], "mode": "OnDelete",
     });
     assert_eq!(
         serde_json::to_value(&widget).unwrap(),
@@ -323,9 +419,12 @@ fn a_field_with_a_default_may_be_omitted() {
 
 #[test]
 fn a_missing_required_enum_value_is_unrecognized() {
-    let object: Nullable = read(nullable(json!({ "alwaysObject": {} })));
-    let mode = object.spec.unwrap().always_object.mode;
-    assert_eq!(mode, NullableSpecAlwaysObjectMode::Unrecognized(String::new()));
+    let object: Nullable = check(nullable(json!({ "alwaysObject": {} })));
+    let spec = object.spec.unwrap();
+    assert_eq!(
+        spec.always_object.mode,
+        NullableSpecAlwaysObjectMode::Unrecognized(String::new())
+    );
 }
 
 #[test]

@@ -332,8 +332,8 @@ fn presence(schema: &Schema, type_: &Type, is_required: bool) -> Presence {
     match (is_required && !has_default, schema.nullable) {
         (true, false) if *type_ == Type::Basic(Basic::Value) => Presence::UnlessNull,
         (true, false) if !type_.has_default() => Presence::Optional,
-        (true, true) if !type_.holds_null() => Presence::Nullable,
-        (true, _) => Presence::Always,
+        (true, false) => Presence::Required,
+        (true, true) => Presence::RequiredNullable,
         (false, true) if has_default || type_.holds_null() => Presence::OptionalNullable,
         (false, _) => Presence::Optional,
     }

@@ -48,14 +48,15 @@ pub(in crate::crd) struct Field {
 /// How a missing or null field is decoded and encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::crd) enum Presence {
-    /// `T`: missing and null are read as the default, and it is always written.
-    Always,
+    /// `Required<T>`: missing and null are read as absent, which is not written.
+    Required,
     /// `Value`: missing is read as null, which is not written.
     UnlessNull,
     /// `Option<T>`: missing and null are read as `None`, which is not written.
     Optional,
-    /// `Option<T>`: missing and null are read as `None`, which is written as null.
-    Nullable,
+    /// `Required<Option<T>>`, or `Required<Value>`: missing is read as absent, which is not written, and null
+    /// as null.
+    RequiredNullable,
     /// `Option<Option<T>>`: missing and null differ, since the server sets a default only if the field is
     /// missing.
     OptionalNullable,

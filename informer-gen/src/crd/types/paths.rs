@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::{Basic, Model, Type};
 
 /// Types that are imported, each with the module it is in.
-const IMPORTS: [(&str, &str); 11] = [
+const IMPORTS: [(&str, &str); 12] = [
     ("BTreeMap", "std::collections"),
     ("ByteString", "k8s_openapi"),
     ("Condition", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
@@ -15,7 +15,9 @@ const IMPORTS: [(&str, &str); 11] = [
     // The re-export of k8s-openapi, so that users need no dependency on serde_json.
     ("Number", "k8s_openapi::serde_json"),
     ("ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
-    ("Quantity", "k8s_openapi::apimachinery::pkg::api::resource"),
+    // It keeps a number as it is.
+    ("Quantity", "informers::crd"),
+    ("Required", "informers::crd"),
     ("Time", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
     ("Value", "k8s_openapi::serde_json"),
     ("Cow", "std::borrow"),
@@ -79,6 +81,11 @@ impl<'a> Paths<'a> {
                 Layout::name(item.map_or_else(String::new, |item| item.name().to_owned()))
             }
         }
+    }
+
+    /// A field that may be absent although it is required.
+    pub(super) fn required(&self, inner: Layout) -> Layout {
+        Layout::generic(self.of("Required"), vec![inner])
     }
 
     pub(super) fn option(&self, inner: Layout) -> Layout {

@@ -102,8 +102,11 @@ fn print_field(text: &mut String, name: &str, type_: &Layout) {
 pub(super) fn field_type(field: &Field, paths: &Paths<'_>) -> Layout {
     let type_ = paths.of_type(&field.type_);
     match field.presence {
-        Presence::Always | Presence::UnlessNull => type_,
-        Presence::Optional | Presence::Nullable => paths.option(type_),
+        Presence::UnlessNull => type_,
+        Presence::Required => paths.required(type_),
+        Presence::RequiredNullable if field.type_.holds_null() => paths.required(type_),
+        Presence::RequiredNullable => paths.required(paths.option(type_)),
+        Presence::Optional => paths.option(type_),
         Presence::OptionalNullable if field.type_.holds_null() => paths.option(type_),
         Presence::OptionalNullable => paths.option(paths.option(type_)),
     }
@@ -117,13 +120,21 @@ fn serde_options(field: &Field, paths: &Paths<'_>) -> Vec<String> {
     let skip = |function: String| format!("{SKIP} = \"{function}\"");
     let is_none = format!("{}::is_none", paths.of("Option"));
     match field.presence {
-        Presence::Always => options.extend(read_leniently()),
+        Presence::Required => {
+            options.push("default".to_owned());
+            options.push(skip(format!("{}::is_absent", paths.of("Required"))));
+        }
         Presence::UnlessNull => {
             options.push("default".to_owned());
             options.push(skip(format!("{}::is_null", paths.of("Value"))));
         }
         Presence::Optional => options.push(skip(is_none)),
-        Presence::Nullable => options.push("default".to_owned()),
+        Presence::RequiredNullable => {
+            let required = paths.of("Required");
+            options.push("default".to_owned());
+            options.push(format!("deserialize_with = \"{required}::nullable\""));
+            options.push(skip(format!("{required}::is_absent")));
+        }
         Presence::OptionalNullable => {
             options.push("default".to_owned());
             options.push("deserialize_with = \"present\"".to_owned());

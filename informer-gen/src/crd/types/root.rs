@@ -4,8 +4,7 @@ use super::docs;
 use super::model::{Field, Model, Presence};
 use super::paths::Paths;
 use super::print::{
-    Direction, field_type, impl_header, literal, print_attribute, print_docs, print_fields, print_rest,
-    read_leniently,
+    Direction, impl_header, literal, print_attribute, print_docs, print_fields, print_rest, read_leniently,
 };
 use crate::crd::definition::{Definition, Deprecation, Scale, Scope, StatusSubresource, Version};
 
@@ -123,7 +122,12 @@ impl Printer<'_> {
             Some(spec) => {
                 let type_ = self.paths.of_type(&spec.type_).line();
                 let (name, value) = match spec.presence {
-                    Presence::Always | Presence::UnlessNull => ("", String::new()),
+                    Presence::UnlessNull => ("", String::new()),
+                    Presence::Required => (": ", format!("{}::new(spec)", self.paths.of("Required"))),
+                    Presence::RequiredNullable if !spec.type_.holds_null() => {
+                        (": ", format!("{}::new(Some(spec))", self.paths.of("Required")))
+                    }
+                    Presence::RequiredNullable => (": ", format!("{}::new(spec)", self.paths.of("Required"))),
                     Presence::OptionalNullable if !spec.type_.holds_null() => {
                         (": ", "Some(Some(spec))".to_owned())
                     }
@@ -218,20 +222,15 @@ impl Printer<'_> {
         for field in &self.model.root.fields {
             let (json, name) = (literal(&field.json), &field.name);
             let condition = match field.presence {
-                Presence::Always | Presence::Nullable => {
-                    text.push_str(&entry(8, &json, &format!("&self.{name}")));
-                    continue;
-                }
-                Presence::UnlessNull => {
-                    let entry = entry(12, &json, &format!("&self.{name}"));
-                    text.push_str(&format!(
-                        "        if !self.{name}.is_null() {{\n{entry}        }}\n"
-                    ));
-                    continue;
-                }
+                Presence::Required | Presence::RequiredNullable => format!("!self.{name}.is_absent()"),
+                Presence::UnlessNull => format!("!self.{name}.is_null()"),
                 Presence::Optional | Presence::OptionalNullable => format!("let Some(value) = &self.{name}"),
             };
-            let entry = entry(12, &json, "value");
+            let value = match field.presence {
+                Presence::Optional | Presence::OptionalNullable => "value".to_owned(),
+                _ => format!("&self.{name}"),
+            };
+            let entry = entry(12, &json, &value);
             text.push_str(&format!("        if {condition} {{\n{entry}        }}\n"));
         }
         if let Some(rest) = &self.model.root.rest {
@@ -248,11 +247,11 @@ impl Printer<'_> {
     fn has_spec(&self) -> String {
         let Some(spec) = self
             .field("spec")
-            .filter(|spec| spec.presence == Presence::Always)
+            .filter(|spec| spec.presence == Presence::Required)
         else {
             return String::new();
         };
-        let type_ = field_type(spec, self.paths).line();
+        let type_ = self.paths.of_type(&spec.type_).line();
         let header = impl_header("kube::core::object::HasSpec", self.name());
         format!(
             "{header}    type Spec = {type_};

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use informers::crd::{Quantity, Required};
 use k8s_openapi::ByteString;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, ObjectMeta, Time};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use k8s_openapi::serde_json::Number;
@@ -22,8 +22,8 @@ pub struct Widget {
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[serde(default, deserialize_with = "or_default")]
-    pub spec: WidgetSpec,
+    #[serde(default)]
+    pub spec: Required<WidgetSpec>,
     /// `status`, which the schema does not describe.
     pub status: Option<WidgetStatus>,
 }
@@ -36,7 +36,7 @@ impl Widget {
                 name: Some(name.to_owned()),
                 ..ObjectMeta::default()
             },
-            spec,
+            spec: Required::new(spec),
             ..Self::default()
         }
     }
@@ -86,7 +86,9 @@ impl serde::Serialize for Widget {
         object.serialize_entry("apiVersion", "example.com/v1")?;
         object.serialize_entry("kind", "Widget")?;
         object.serialize_entry("metadata", &self.metadata)?;
-        object.serialize_entry("spec", &self.spec)?;
+        if !self.spec.is_absent() {
+            object.serialize_entry("spec", &self.spec)?;
+        }
         if let Some(value) = &self.status {
             object.serialize_entry("status", value)?;
         }
@@ -126,8 +128,8 @@ pub struct WidgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_name: Option<BTreeMap<String, Vec<WidgetSpecByName>>>,
     /// `class`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub class: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub class: Required<String>,
     /// `clusterIPs`, which the schema does not describe.
     #[serde(rename = "clusterIPs", skip_serializing_if = "Option::is_none")]
     pub cluster_ips: Option<Vec<String>>,
@@ -147,8 +149,8 @@ pub struct WidgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<i64>,
     /// `limits`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub limits: BTreeMap<String, Quantity>,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub limits: Required<BTreeMap<String, Quantity>>,
     /// `matrix`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matrix: Option<Vec<Vec<Number>>>,
@@ -159,8 +161,8 @@ pub struct WidgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixed: Option<IntOrString>,
     /// `mode`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub mode: WidgetSpecMode,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub mode: Required<WidgetSpecMode>,
     /// `nodeSelector`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<BTreeMap<String, String>>,
@@ -168,14 +170,14 @@ pub struct WidgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_port: Option<IntOrString>,
     /// What it is put together from.
-    #[serde(default, deserialize_with = "or_default")]
-    pub parts: Vec<WidgetSpecParts>,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub parts: Required<Vec<WidgetSpecParts>>,
     /// `podIP`, which the schema does not describe.
     #[serde(rename = "podIP", skip_serializing_if = "Option::is_none")]
     pub pod_ip: Option<String>,
     /// `port`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub port: IntOrString,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub port: Required<IntOrString>,
     /// `precisely`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precisely: Option<MicroTime>,
@@ -183,8 +185,8 @@ pub struct WidgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Number>,
     /// `replicas`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub replicas: i32,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub replicas: Required<i32>,
     /// `ruled`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ruled: Option<WidgetSpecRuled>,
@@ -258,8 +260,8 @@ pub struct WidgetSpecParts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub colour: Option<WidgetSpecPartsColour>,
     /// `name`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub name: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub name: Required<String>,
 }
 
 /// A value of `spec.parts[].colour` of `Widget`.
@@ -352,20 +354,20 @@ pub struct WidgetStatusOwnConditions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
     /// `message`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub message: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub message: Required<String>,
     /// `reason`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub reason: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub reason: Required<String>,
     /// `severity`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
     /// `status`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub status: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub status: Required<String>,
     /// `type`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub type_: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub type_: Required<String>,
 }
 
 /// Reads null as the default, so that null does not make an object undecodable.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use informers::crd::Required;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::serde_json::Value;
 
@@ -137,8 +138,8 @@ pub struct LooseSpec {
 #[serde(rename_all = "camelCase")]
 pub struct LooseSpecPartly {
     /// `known`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub known: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub known: Required<String>,
     /// `rest`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<String>,

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use informers::crd::Required;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::serde_json::Value;
 
@@ -89,17 +90,17 @@ impl serde::Serialize for Nullable {
 #[serde(rename_all = "camelCase")]
 pub struct NullableSpec {
     /// `always`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub always: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub always: Required<String>,
     /// `alwaysList`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub always_list: Vec<String>,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub always_list: Required<Vec<String>>,
     /// `alwaysMap`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub always_map: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub always_map: Required<BTreeMap<String, String>>,
     /// `alwaysObject`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub always_object: NullableSpecAlwaysObject,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub always_object: Required<NullableSpecAlwaysObject>,
     /// `alwaysTime`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub always_time: Option<Time>,
@@ -126,11 +127,19 @@ pub struct NullableSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defaulted_to_null: Option<String>,
     /// `nullable`, which the schema does not describe.
-    #[serde(default)]
-    pub nullable: Option<String>,
+    #[serde(
+        default,
+        deserialize_with = "Required::nullable",
+        skip_serializing_if = "Required::is_absent"
+    )]
+    pub nullable: Required<Option<String>>,
     /// `nullableAny`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub nullable_any: Value,
+    #[serde(
+        default,
+        deserialize_with = "Required::nullable",
+        skip_serializing_if = "Required::is_absent"
+    )]
+    pub nullable_any: Required<Value>,
     /// `nullableItems`, which the schema does not describe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nullable_items: Option<Vec<Option<String>>>,
@@ -166,11 +175,11 @@ pub struct NullableSpec {
 #[serde(rename_all = "camelCase")]
 pub struct NullableSpecAlwaysObject {
     /// `mode`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub mode: NullableSpecAlwaysObjectMode,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub mode: Required<NullableSpecAlwaysObjectMode>,
     /// `name`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub name: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub name: Required<String>,
 }
 
 /// A value of `spec.alwaysObject.mode` of `Nullable`.

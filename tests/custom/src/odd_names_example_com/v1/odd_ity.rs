@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use informers::crd::Required;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// An object of the kind `odd-ity`.
@@ -21,8 +22,8 @@ pub struct OddIty {
     /// Its type would be called like the informer of the kind.
     pub informer: Option<OddItyInformer2>,
     /// `spec`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub spec: OddItySpec,
+    #[serde(default)]
+    pub spec: Required<OddItySpec>,
 }
 
 impl OddIty {
@@ -33,7 +34,7 @@ impl OddIty {
                 name: Some(name.to_owned()),
                 ..ObjectMeta::default()
             },
-            spec,
+            spec: Required::new(spec),
             ..Self::default()
         }
     }
@@ -89,7 +90,9 @@ impl serde::Serialize for OddIty {
         if let Some(value) = &self.informer {
             object.serialize_entry("informer", value)?;
         }
-        object.serialize_entry("spec", &self.spec)?;
+        if !self.spec.is_absent() {
+            object.serialize_entry("spec", &self.spec)?;
+        }
         object.end()
     }
 }
