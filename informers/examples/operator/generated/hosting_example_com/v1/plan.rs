@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use informers::crd::Required;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// What a website may have.
@@ -15,8 +16,8 @@ pub struct Plan {
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `spec`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub spec: PlanSpec,
+    #[serde(default)]
+    pub spec: Required<PlanSpec>,
 }
 
 impl Plan {
@@ -27,7 +28,7 @@ impl Plan {
                 name: Some(name.to_owned()),
                 ..ObjectMeta::default()
             },
-            spec,
+            spec: Required::new(spec),
         }
     }
 }
@@ -76,7 +77,9 @@ impl serde::Serialize for Plan {
         object.serialize_entry("apiVersion", "hosting.example.com/v1")?;
         object.serialize_entry("kind", "Plan")?;
         object.serialize_entry("metadata", &self.metadata)?;
-        object.serialize_entry("spec", &self.spec)?;
+        if !self.spec.is_absent() {
+            object.serialize_entry("spec", &self.spec)?;
+        }
         object.end()
     }
 }
@@ -98,8 +101,8 @@ impl kube::core::object::HasSpec for Plan {
 #[serde(rename_all = "camelCase")]
 pub struct PlanSpec {
     /// How many replicas a website of this plan has at most.
-    #[serde(default, deserialize_with = "or_default")]
-    pub max_replicas: i32,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub max_replicas: Required<i32>,
     /// How its owner can ask for help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub support: Option<PlanSpecSupport>,

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use informers::crd::Required;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 
 /// A website, run by a Deployment and a Service of its name.
@@ -17,8 +18,8 @@ pub struct Website {
     #[serde(default, deserialize_with = "or_default")]
     pub metadata: ObjectMeta,
     /// `spec`, which the schema does not describe.
-    #[serde(default, deserialize_with = "or_default")]
-    pub spec: WebsiteSpec,
+    #[serde(default)]
+    pub spec: Required<WebsiteSpec>,
     /// `status`, which the schema does not describe.
     pub status: Option<WebsiteStatus>,
 }
@@ -31,7 +32,7 @@ impl Website {
                 name: Some(name.to_owned()),
                 ..ObjectMeta::default()
             },
-            spec,
+            spec: Required::new(spec),
             ..Self::default()
         }
     }
@@ -81,7 +82,9 @@ impl serde::Serialize for Website {
         object.serialize_entry("apiVersion", "hosting.example.com/v1")?;
         object.serialize_entry("kind", "Website")?;
         object.serialize_entry("metadata", &self.metadata)?;
-        object.serialize_entry("spec", &self.spec)?;
+        if !self.spec.is_absent() {
+            object.serialize_entry("spec", &self.spec)?;
+        }
         if let Some(value) = &self.status {
             object.serialize_entry("status", value)?;
         }
@@ -121,11 +124,11 @@ pub struct WebsiteSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domains: Option<Vec<String>>,
     /// The image of its container.
-    #[serde(default, deserialize_with = "or_default")]
-    pub image: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub image: Required<String>,
     /// The name of its plan.
-    #[serde(default, deserialize_with = "or_default")]
-    pub plan: String,
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub plan: Required<String>,
     /// The port on which the container listens.
     ///
     /// Left out, the server makes it `8080`.
