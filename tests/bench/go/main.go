@@ -42,6 +42,7 @@ func main() {
 	flags.IntVar(&o.milliseconds, "milliseconds", 0, "how long to measure")
 	flags.IntVar(&o.getters, "getters", 0, "how many goroutines read single objects")
 	flags.StringVar(&o.format, "format", "protobuf", "the wire format")
+	flags.String("storage", "decoded", "of the program in Rust; client-go has one")
 	flags.StringVar(&o.to, "to", "reconcile", "where the time of a change ends")
 	flags.IntVar(&o.relists, "relists", 0, "how often the watch expires")
 	flags.IntVar(&o.informers, "informers", 0, "how many informers run")

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use informer_core::source::Encoding;
+use informers::options::Storage;
 use informers::{Event, SharedInformerFactory};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
@@ -80,8 +81,13 @@ async fn run_informers(client: Client, options: &Arguments, counts: &Counts) -> 
         Ok("json") => Encoding::Json,
         _ => Encoding::Protobuf,
     };
+    let storage = match options.get::<String>("storage").as_deref() {
+        Ok("packed") => Storage::packed(),
+        _ => Storage::Decoded,
+    };
     let factory = SharedInformerFactory::builder(client)
         .encoding(encoding)
+        .kind::<Pod>(move |pods| pods.storage(storage))
         .build()?;
     let counts = counts.clone();
     factory

@@ -31,6 +31,7 @@ const CHARTS: [Drawn; 4] = [
         figures: &[
             ("sync", "peak_rss"),
             ("sync-json", "peak_rss"),
+            ("packed", "peak_rss"),
             ("heap", "heap_per_object"),
             ("relist", "peak_over_steady"),
             ("idle", "above_first"),

@@ -39,6 +39,19 @@ const SYNC: &[Figure] = &[
     ),
 ];
 
+/// Only memory has a bar: packing is paid with processor time.
+const PACKED: &[Figure] = &[
+    figure("cpu", "ms of processor time until synced", Goal::Shown),
+    figure("wall", "ms until synced", Goal::Shown),
+    bars(
+        "peak_rss",
+        "MB, largest resident size",
+        Goal::Smaller,
+        &[client_go(0.25, 0.1)],
+    ),
+    figure("cpu_per_event", "µs of processor time per change", Goal::Shown),
+];
+
 const GROWTH: &[Figure] = &[
     figure("wall_per_object", "µs until synced, per Pod", Goal::Shown),
     bars(
@@ -116,6 +129,35 @@ pub(super) const ROWS: &[Row] = &[
             "heap_per_object",
             "bytes of live heap per Pod",
             Goal::Shown,
+        )],
+    },
+    Row {
+        name: "packed",
+        title: "all Pods into a packed cache, then their changes",
+        group: Group::Sync,
+        libraries: WITHOUT_KUBE,
+        needs: Needs::Pods,
+        program: Program::Plain,
+        pace: Pace::Always,
+        full: "sync --storage packed --objects 20000 --updates 5000",
+        quick: "sync --storage packed --objects 3000 --updates 1000",
+        figures: PACKED,
+    },
+    Row {
+        name: "packed-heap",
+        title: "all Pods in a packed cache",
+        group: Group::Sync,
+        libraries: WITHOUT_KUBE,
+        needs: Needs::Pods,
+        program: Program::Counting,
+        pace: Pace::Always,
+        full: "sync --storage packed --objects 20000 --updates 0",
+        quick: "sync --storage packed --objects 3000 --updates 0",
+        figures: &[bars(
+            "heap_per_object",
+            "bytes of live heap per Pod",
+            Goal::Smaller,
+            &[client_go(0.15, 0.05)],
         )],
     },
     Row {
