@@ -16,7 +16,7 @@ fn object(name: &str) -> Arc<ConfigMap> {
     Arc::new(object)
 }
 
-fn added(name: &str) -> [(Audience, Event<ConfigMap>); 1] {
+fn added(name: &str) -> [(Audience, Notification<ConfigMap>); 1] {
     [(Audience::All, Event::added(object(name), Origin::Live).into())]
 }
 
