@@ -13,7 +13,7 @@ use kube::api::{Patch, PatchParams};
 use kube::client::Body;
 use serde_json::json;
 
-use crate::support::{Room, agree, cached, options, short_waits, start};
+use crate::support::{Room, agree, cached, eventually, options, short_waits, start};
 use crate::tap::Tap;
 
 /// How long the server keeps each watch open. The informer's own timeout, of five minutes at least, stays as
@@ -61,8 +61,12 @@ async fn an_etcd_restored_to_an_older_state_is_noticed_by_its_watchers() {
     for (informer, recorder) in informers.iter().zip(&recorders) {
         cached(informer, &room.items()).await;
         assert_eq!(informer.status().scopes[0].counts.rewinds, 1);
-        let events = recorder.summary();
-        assert!(events.contains(&"missed lost".to_owned()), "{events:?}");
+        // Handlers are called after the cache has changed.
+        eventually(async || match recorder.summary() {
+            events if events.contains(&"missed lost".to_owned()) => Ok(()),
+            events => Err(format!("{events:?}")),
+        })
+        .await;
     }
     let watch = format!("resourceVersion={last}");
     let is_watch = |uri: &str| uri.contains("watch=true") && uri.contains(&watch);
