@@ -36,7 +36,7 @@ async fn a_packed_informer_delivers_and_shows_what_a_decoded_one_does() {
     }
 }
 
-/// Whoever holds an object shares it with every reader, whatever the storage is.
+/// All holders of an object share it with every reader, whatever the storage is.
 #[tokio::test(start_paused = true)]
 async fn readers_of_a_packed_object_share_it_while_one_holds_it() {
     let server = server_with(&["a"]);

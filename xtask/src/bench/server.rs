@@ -78,7 +78,7 @@ impl Server {
         }
     }
 
-    /// Tells a program where this server is.
+    /// Points a program to this server.
     pub(super) fn name_in(&self, command: &mut Command) {
         command.env("KUBECONFIG", &self.kubeconfig);
         if let Some(address) = &self.replay {
