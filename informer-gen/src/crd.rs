@@ -40,6 +40,7 @@ pub use self::drift::Drift;
 pub use self::read::{Found, MAX_DOCUMENTS, Place, ReadError, Reading, read, read_value};
 pub use self::record::{Record, RecordError, RecordedDefinition, RecordedVersion};
 pub use self::tree::{
-    GeneratedKind, Informers, MARKER, RECORD, Root, Tree, TreeError, TreeOptions, Types, check_crate_name,
-    informers_version, is_marked, record_of, tree,
+    Derive, DeriveOn, Docs, Extra, FieldPath, GeneratedKind, IndexBy, Informers, MARKER, MapType,
+    OptionError, RECORD, Reuse, Root, SharedTypes, Style, Tree, TreeError, TreeOptions, Types,
+    check_crate_name, informers_version, is_marked, record_of, single_file, tree,
 };

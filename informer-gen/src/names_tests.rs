@@ -235,3 +235,26 @@ fn a_name_in_use_gets_a_number() {
     let given = ["foo", "foo", "type_", "type_"].map(|name| names.give(name, "_"));
     assert_eq!(given, ["foo", "foo_3", "type_", "type_2"]);
 }
+
+#[test]
+fn an_element_has_the_singular_of_its_list_if_it_is_clear() {
+    for (list, element) in [
+        ("Conditions", "Condition"),
+        ("Policies", "Policy"),
+        ("Addresses", "Address"),
+        ("Matches", "Match"),
+        ("Caches", "Cache"),
+        ("Databases", "Database"),
+        ("NodeStatuses", "NodeStatus"),
+        ("ClusterIPs", "ClusterIP"),
+        ("MatchExpressions", "MatchExpression"),
+        ("Status", "Status"),
+        ("Tls", "Tls"),
+        ("TimeSeries", "TimeSeries"),
+        ("Analysis", "Analysis"),
+        ("Access", "Access"),
+        ("Env", "Env"),
+    ] {
+        assert_eq!(schema::singular(list), element);
+    }
+}

@@ -9,6 +9,9 @@
     reason = "a test that cannot continue fails, and a skipped one prints that"
 )]
 
+#[path = "crd/options.rs"]
+mod options;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +19,7 @@ use std::process::{Command, Stdio};
 
 use informer_gen::crd::definition::{Definition, Schema, Subschema};
 use informer_gen::crd::types::{SchemaProblem, type_name, types};
-use informer_gen::crd::{self, Reading, Root, TreeOptions};
+use informer_gen::crd::{self, Docs, Reading, Root, TreeOptions};
 use serde_json::{Value, json};
 
 /// The definitions of the crate in `tests/custom`. Together they use every schema feature.
@@ -125,6 +128,8 @@ fn the_definitions_give_the_crate_in_tests_custom() {
     }
     let options = TreeOptions {
         root: Root::Crate("informer-custom".to_owned()),
+        // Every kind of description, for rustdoc to check.
+        docs: Docs::Full,
         ..TreeOptions::default()
     };
     let mut tree = crd::tree(&reading.found, &options).unwrap();

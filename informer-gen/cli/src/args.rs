@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use informer_gen::crd::{Derive, FieldPath, IndexBy};
+use informer_gen::inventory::{NEWEST, OLDEST, Release};
 
 /// Typed informers and listers for Kubernetes custom resources.
 #[derive(Debug, Parser)]
@@ -29,12 +31,29 @@ Examples:
   informer-gen crd --cluster --group example.com --crate example-client --informers-path ../informers
   informer-gen crd --cluster --check --out src/generated   fails if the schemas of the cluster changed
   informer-gen crd -f crds/ --types crate::api::{version} --out src/generated     with types of your own
+  informer-gen crd -f crds/ --out - --docs none            one file, to the standard output
+  informer-gen crd -f crds/ --out src/slim --only spec.replicas,status.conditions     a projection
 
 For a kind Foo of example.com/v1 that gives FooInformer, FooLister and FooNamespaceLister, and with
 `use generated::prelude::*` also `factory.example_com().v1().foos()` and `lister.foos(namespace)`.
 
 Exit code: 0 success, 1 invalid input or differences with --check, 2 wrong usage.
 After an error nothing is written.";
+
+/// Parses a release that k8s-openapi supports.
+fn release(text: &str) -> Result<Release, String> {
+    let release = text.parse().ok();
+    let supported = release.filter(|release| (OLDEST..=NEWEST).contains(release));
+    supported.ok_or_else(|| format!("not a release that k8s-openapi supports: {OLDEST} to {NEWEST}"))
+}
+
+/// The values of `--docs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Docs {
+    None,
+    Short,
+    Full,
+}
 
 /// `informer-gen crd`.
 #[derive(Args, Debug)]
@@ -63,7 +82,9 @@ pub(crate) struct Crd {
     pub(crate) group: Vec<String>,
 
     /// The folder to write: a module tree with a mod.rs, or with --crate the folder of the crate
-    #[arg(short, long, value_name = "DIR")]
+    ///
+    /// A path that ends in `.rs` is one file with all modules; `-` prints that file to the standard output.
+    #[arg(short, long, value_name = "DIR|FILE.rs|-", verbatim_doc_comment)]
     pub(crate) out: Option<PathBuf>,
 
     /// Write a whole crate of this name; the default of --out is a folder of this name
@@ -91,6 +112,33 @@ pub(crate) struct Crd {
     #[arg(long, value_name = "PATH", verbatim_doc_comment)]
     pub(crate) types: Option<String>,
 
+    /// How much of the descriptions becomes documentation: the first sentence, all of them, or nothing
+    #[arg(long, value_name = "LENGTH", value_enum, default_value_t = Docs::Short)]
+    pub(crate) docs: Docs,
+
+    /// Generate every type, also those that k8s-openapi or `informers::crd` has
+    #[arg(long)]
+    pub(crate) no_reuse: bool,
+
+    /// Generate this type, such as `Toleration`, although one exists that could be used; may be repeated
+    #[arg(long, value_name = "TYPE", conflicts_with = "no_reuse")]
+    pub(crate) own: Vec<String>,
+
+    /// The oldest Kubernetes release that k8s-openapi is compiled for, such as `1.35`
+    ///
+    /// A type of k8s-openapi is used only if it has all fields of a schema in this and all later releases.
+    #[arg(
+        long,
+        value_name = "RELEASE",
+        default_value_t = OLDEST,
+        value_parser = release,
+        verbatim_doc_comment
+    )]
+    pub(crate) kubernetes: Release,
+
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
+
     /// Write nothing; fail and list the differences
     ///
     /// With --cluster, these are the fields that differ between the cluster's schemas and those the code was
@@ -101,4 +149,78 @@ pub(crate) struct Crd {
     /// Write nothing; list what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// The options of generated types.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Options of generated types")]
+pub(crate) struct StyleArgs {
+    /// Derive a trait in addition; may be repeated
+    ///
+    /// `Eq` on every type, `@struct=Eq` on structs, `@enum=Copy` on enums, `FooSpec=Eq` on one type.
+    #[arg(
+        long,
+        value_name = "[TYPE=]TRAIT",
+        conflicts_with = "types",
+        verbatim_doc_comment
+    )]
+    pub(crate) derive: Vec<Derive>,
+
+    /// The type of maps in `std::collections`
+    #[arg(
+        long,
+        value_name = "TYPE",
+        conflicts_with = "types",
+        default_value = "btreemap",
+        hide_default_value = true
+    )]
+    pub(crate) map: MapArg,
+
+    /// Add methods `with_<field>` to every struct, which set a field and return the struct
+    #[arg(long, conflicts_with_all = ["types", "only"])]
+    pub(crate) builders: bool,
+
+    /// Implement kube's `CustomResourceExt`: the definition as it was read, with its columns and short names
+    #[arg(long, conflicts_with = "types")]
+    pub(crate) crd: bool,
+
+    /// Implement `schemars::JsonSchema` for every type: the schema as it was read
+    #[arg(long, conflicts_with_all = ["types", "only"])]
+    pub(crate) json_schema: bool,
+
+    /// Make a field a raw JSON value, so that no types are generated for what is below it; may be repeated
+    ///
+    /// `spec.template`, through arrays and maps, or `foos.example.com:spec.template` for one definition.
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with = "types",
+        value_delimiter = ',',
+        verbatim_doc_comment
+    )]
+    pub(crate) skip: Vec<FieldPath>,
+
+    /// Generate projections: types that have only these fields and the metadata, and are never written
+    #[arg(long, value_name = "PATH", conflicts_with = "types", value_delimiter = ',')]
+    pub(crate) only: Vec<FieldPath>,
+
+    /// Add an index by strings, enums, integers or booleans: the informer gets `by_<name>()`; may be repeated
+    ///
+    /// `owner=spec.owner`, or `foos.example.com:owner=spec.owner` for one definition.
+    #[arg(
+        long,
+        value_name = "NAME=PATH",
+        conflicts_with = "types",
+        verbatim_doc_comment
+    )]
+    pub(crate) index: Vec<IndexBy>,
+}
+
+/// `--map`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MapArg {
+    /// `BTreeMap`
+    Btreemap,
+    /// `HashMap`
+    Hashmap,
 }

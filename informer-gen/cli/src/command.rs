@@ -6,10 +6,11 @@ mod select;
 use std::path::PathBuf;
 
 use informer_gen::crd::{
-    self, GeneratedKind, Informers, RECORD, Reading, Record, Root, Tree, TreeOptions, Types,
+    self, Extra, GeneratedKind, Informers, MapType, RECORD, Reading, Record, Reuse, Root, SharedTypes, Style,
+    Tree, TreeOptions, Types,
 };
 
-use crate::args::Crd;
+use crate::args::{Crd, Docs, MapArg, StyleArgs};
 use crate::output::{ChangeKind, Plan};
 use crate::{Console, Error, sources};
 
@@ -21,8 +22,41 @@ enum Mode {
     Check,
 }
 
+/// The form of the output.
+enum Target {
+    /// A folder with the files of a tree.
+    Folder,
+    /// One file.
+    File(PathBuf),
+    /// One file, on the standard output.
+    Printed,
+}
+
+impl Target {
+    fn of(arguments: &Crd) -> Result<Self, Error> {
+        let target = match &arguments.out {
+            Some(out) if out.as_os_str() == "-" => Self::Printed,
+            Some(out) if out.extension().is_some_and(|extension| extension == "rs") && !out.is_dir() => {
+                Self::File(out.clone())
+            }
+            _ => return Ok(Self::Folder),
+        };
+        let is_of_cluster = arguments.check && arguments.cluster;
+        let is_printed = matches!(target, Self::Printed);
+        let problem = match () {
+            () if arguments.crate_name.is_some() => "--crate needs a folder",
+            () if is_of_cluster => "--check --cluster reads the record of a module tree",
+            () if is_printed && (arguments.check || arguments.dry_run) => "--check and --dry-run need a path",
+            () => return Ok(target),
+        };
+        let out = arguments.out.clone().unwrap_or_default();
+        Err(Error::OneFile { out, problem })
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Error> {
+    let target = Target::of(arguments)?;
     if arguments.check && arguments.cluster {
         return drift::check(arguments, console);
     }
@@ -41,7 +75,14 @@ pub(crate) fn run(arguments: &Crd, console: &mut Console<'_>) -> Result<(), Erro
     let mut reading = read(arguments, console)?;
     select::select(&mut reading, arguments, &origin)?;
     let tree = crd::tree(&reading.found, &options)?;
-    let plan = Plan::new(&root(arguments), &tree.files, tree.folder)?;
+    let plan = match &target {
+        Target::Folder => Plan::new(&root(arguments), &tree.files, tree.folder)?,
+        Target::File(path) => Plan::of_file(path, &crd::single_file(&tree))?,
+        Target::Printed => {
+            console.output.write_all(crd::single_file(&tree).as_bytes())?;
+            return Ok(());
+        }
+    };
     let passed_over = reading.passed_over + reading.not_objects;
     match mode {
         Mode::Write => {
@@ -96,11 +137,47 @@ fn options(arguments: &Crd) -> TreeOptions {
             None => Types::Generated,
             Some(path) => Types::Existing(path.clone()),
         },
+        docs: match arguments.docs {
+            Docs::None => crd::Docs::None,
+            Docs::Short => crd::Docs::Short,
+            Docs::Full => crd::Docs::Full,
+        },
+        reuse: match arguments.no_reuse {
+            true => Reuse::Never,
+            false => Reuse::Types {
+                kubernetes: arguments.kubernetes,
+                except: arguments.own.clone(),
+            },
+        },
         informers: match (&arguments.informers_path, &arguments.informers_version) {
             (Some(path), _) => Informers::Path(path.clone()),
             (None, Some(version)) => Informers::Version(version.clone()),
             (None, None) => Informers::Compatible,
         },
+        style: style(&arguments.style),
+    }
+}
+
+fn style(arguments: &StyleArgs) -> Style {
+    let extras = [
+        (arguments.builders, Extra::Builders),
+        (arguments.crd, Extra::Definition),
+        (arguments.json_schema, Extra::JsonSchema),
+    ];
+    Style {
+        derives: arguments.derive.clone(),
+        map: match arguments.map {
+            MapArg::Btreemap => MapType::BTreeMap,
+            MapArg::Hashmap => MapType::HashMap,
+        },
+        extras: extras
+            .into_iter()
+            .filter(|(is_on, _)| *is_on)
+            .map(|(_, extra)| extra)
+            .collect(),
+        skip: arguments.skip.clone(),
+        only: arguments.only.clone(),
+        indexes: arguments.index.clone(),
     }
 }
 
@@ -113,7 +190,7 @@ fn root(arguments: &Crd) -> PathBuf {
 /// A module must not be written into the root of a crate. One that exists there is updated.
 fn check_root(arguments: &Crd) -> Result<(), Error> {
     let path = root(arguments);
-    let is_module = arguments.crate_name.is_none() && !path.join("mod.rs").exists();
+    let is_module = arguments.crate_name.is_none() && path.is_dir() && !path.join("mod.rs").exists();
     let file = ["lib.rs", "main.rs"]
         .into_iter()
         .find(|file| path.join(file).exists());
@@ -183,7 +260,10 @@ fn say_kinds(arguments: &Crd, tree: &Tree, console: &mut Console<'_>) -> Result<
             path,
             types,
         } = generated;
-        let path = root(arguments).join(path);
+        let path = match Target::of(arguments)? {
+            Target::Folder => root(arguments).join(path),
+            _ => root(arguments),
+        };
         let types = match (&arguments.types, types) {
             (Some(module), _) => format!("types of {module}"),
             (None, 1) => "1 type".to_owned(),
@@ -194,6 +274,14 @@ fn say_kinds(arguments: &Crd, tree: &Tree, console: &mut Console<'_>) -> Result<
             "{api_version} {kind} -> {} ({types})",
             path.display()
         )?;
+    }
+    if let Some(SharedTypes { path, types }) = &tree.shared {
+        let path = root(arguments).join(path);
+        let types = match types {
+            1 => "1 type".to_owned(),
+            types => format!("{types} types"),
+        };
+        writeln!(console.output, "shared -> {} ({types})", path.display())?;
     }
     Ok(())
 }

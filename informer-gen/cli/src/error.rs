@@ -49,6 +49,17 @@ pub enum Error {
         /// The root file of the crate.
         file: &'static str,
     },
+    /// The options do not go with an output of one file.
+    #[error(
+        "{problem}, and --out {} is one file; choose a folder, such as --out src/generated",
+        out.display()
+    )]
+    OneFile {
+        /// The output.
+        out: PathBuf,
+        /// The problem.
+        problem: &'static str,
+    },
     /// A selected definition does not exist.
     #[error("no definition `{name}` in {origin}: {}", instead(known))]
     UnknownName {

@@ -139,6 +139,31 @@ impl Plan {
         files: &BTreeMap<String, String>,
         tree: &str,
     ) -> Result<Self, OutputError> {
+        let mut plan = Self::compare(root, files)?;
+        let generated: BTreeSet<PathBuf> = files.keys().map(|name| root.join(name)).collect();
+        let left_over = sweep::marked(&root.join(tree))?.into_iter();
+        let left_over = left_over.filter(|path| !generated.contains(path));
+        plan.changes.extend(left_over.map(|path| Change {
+            path,
+            kind: ChangeKind::LeftOver,
+        }));
+        plan.changes.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(plan)
+    }
+
+    /// The change to one file. Other generated files beside it are not touched.
+    pub(crate) fn of_file(path: &Path, text: &str) -> Result<Self, OutputError> {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let root = path.parent().unwrap_or(Path::new(""));
+        Self::compare(root, &BTreeMap::from([(name, text.to_owned())]))
+    }
+
+    /// The changes to these files alone.
+    fn compare(root: &Path, files: &BTreeMap<String, String>) -> Result<Self, OutputError> {
         expect_folder_or_nothing(root)?;
         let mut plan = Self {
             root: root.to_owned(),
@@ -168,14 +193,6 @@ impl Plan {
         if !foreign.is_empty() {
             return Err(OutputError::Foreign { paths: foreign });
         }
-        let generated: BTreeSet<PathBuf> = files.keys().map(|name| root.join(name)).collect();
-        let left_over = sweep::marked(&root.join(tree))?.into_iter();
-        let left_over = left_over.filter(|path| !generated.contains(path));
-        plan.changes.extend(left_over.map(|path| Change {
-            path,
-            kind: ChangeKind::LeftOver,
-        }));
-        plan.changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(plan)
     }
 }

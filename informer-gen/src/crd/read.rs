@@ -31,6 +31,8 @@ pub struct Reading {
 pub struct Found {
     /// The definition.
     pub definition: Definition,
+    /// The object as it was read.
+    pub manifest: Value,
     /// Its place.
     pub place: Place,
     /// Served versions that are not generated; see [`Found::keep_versions`].
@@ -288,6 +290,7 @@ impl Reading {
         }
         self.found.push(Found {
             definition,
+            manifest: object.clone(),
             place,
             left_out: Vec::new(),
         });

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::definition::{Definition, Version};
 use super::types::model::{self, Basic, Enum, Item, Model, Struct, Type};
+use super::types::reuse::Conditions;
 use super::types::{self, SchemaError};
 use crate::names::{Names, schema as names};
 
@@ -46,7 +47,7 @@ pub enum Presence {
 ///
 /// The same as those of [`types`](types::types).
 pub fn shape(definition: &Definition, version: &Version) -> Result<Shape, SchemaError> {
-    let model = types::model(definition, version)?;
+    let model = types::model(definition, version, Conditions::Common)?;
     let mut shape = Shape::default();
     add_struct(&mut shape, &model, &model.root, "");
     shape.fields.sort();
@@ -91,7 +92,7 @@ fn add_below(shape: &mut Shape, model: &Model, type_: &Type, path: &str) {
                 add_struct(shape, model, item, path);
             }
         }
-        Type::Basic(_) => {}
+        Type::Basic(_) | Type::Reused(_) => {}
     }
 }
 
@@ -124,6 +125,7 @@ fn spoken(model: &Model, type_: &Type) -> String {
         Type::Array(element) => format!("array of {}", spoken(model, element)),
         Type::Map(value) => format!("map of {}", spoken(model, value)),
         Type::Nullable(value) => spoken(model, value) + OR_NULL,
+        Type::Reused(_) => "object".to_owned(),
         Type::Item(place) => match model.items.get(*place) {
             Some(Item::Enum(Enum { variants, .. })) => {
                 // The order in the schema has no meaning.

@@ -1,15 +1,30 @@
 //! Generates the files of a module tree or a crate from definitions.
 //!
 //! A tree has a module for each group, in it one for each version, and in that one for the types of each
-//! kind. The [record](RECORD) beside them lists the fields of every schema, to compare them with a cluster.
+//! kind. Types of several kinds are in the module `shared`. The [record](RECORD) beside them lists the fields
+//! of every schema, to compare them with a cluster.
 
+mod builders;
+mod docs;
+mod dress;
+mod extras;
+mod indexes;
 mod manifest;
+mod options;
 mod plan;
+mod reuse;
+mod single;
 mod source;
+mod styling;
+mod trim;
 
 use std::collections::BTreeMap;
 
+pub use self::docs::Docs;
 pub use self::manifest::{check_crate_name, informers_version};
+pub use self::options::{Derive, DeriveOn, Extra, FieldPath, IndexBy, MapType, OptionError, Style};
+pub use self::reuse::Reuse;
+pub use self::single::single_file;
 use super::definition::Definition;
 use super::read::{Found, Place};
 use super::record::Record;
@@ -35,8 +50,14 @@ pub struct TreeOptions {
     pub root: Root,
     /// The types of the kinds.
     pub types: Types,
+    /// The length of the documentation of generated types.
+    pub docs: Docs,
+    /// The types of k8s-openapi that generated types contain.
+    pub reuse: Reuse,
     /// The dependency of a crate on `informers`; not used by a module.
     pub informers: Informers,
+    /// Options of generated types; not used with existing ones.
+    pub style: Style,
 }
 
 /// The root of a tree.
@@ -79,6 +100,8 @@ pub struct Tree {
     pub files: BTreeMap<String, String>,
     /// Every kind in every version, sorted.
     pub kinds: Vec<GeneratedKind>,
+    /// The types of several kinds, if there are any.
+    pub shared: Option<SharedTypes>,
     /// The record of its definitions.
     pub record: Record,
     /// The folder of the modules: empty, or `src` in a crate.
@@ -94,7 +117,16 @@ pub struct GeneratedKind {
     pub kind: String,
     /// The file with its types, or with its aliases if the types are not generated.
     pub path: String,
-    /// The number of types generated from its schema.
+    /// The number of types in the file, which are those of no other kind and no newer version.
+    pub types: usize,
+}
+
+/// The types of several kinds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedTypes {
+    /// Their file.
+    pub path: String,
+    /// Their number.
     pub types: usize,
 }
 
@@ -194,6 +226,15 @@ pub enum TreeError {
         /// The second version.
         other: String,
     },
+    /// A type to be generated is not an existing one that could take its place.
+    #[error(
+        "`{name}` is not a type of k8s-openapi or `informers::crd` that generated code would use; remove it \
+         from --own"
+    )]
+    Own {
+        /// The given text.
+        name: String,
+    },
     /// The name of the crate is invalid.
     #[error(
         "invalid name of a crate: `{name}`; use lower-case letters, digits, dashes and underscores, such as \
@@ -222,6 +263,25 @@ pub enum TreeError {
         /// A valid one.
         example: &'static str,
     },
+    /// An option names a field that no definition has.
+    #[error("{option} {path}: no selected definition has this field; `crds.txt` lists the fields")]
+    UnknownField {
+        /// The option.
+        option: &'static str,
+        /// The path.
+        path: String,
+    },
+    /// The values of a field cannot be those of an index.
+    #[error(
+        "--index {name}={path}: an index is by strings, enums, integers or booleans, not below a map; for \
+         other values, add an index with a function to the informer"
+    )]
+    IndexValue {
+        /// The index.
+        name: String,
+        /// The path.
+        path: String,
+    },
     /// The generated text is not valid Rust: a bug of the generator.
     #[error("the generated text of {path} is not valid Rust; please report this bug with the definition")]
     Syntax {
@@ -239,7 +299,9 @@ pub enum TreeError {
 /// [`TreeError`].
 pub fn tree(found: &[Found], options: &TreeOptions) -> Result<Tree, TreeError> {
     let found = unique(found)?;
-    let groups = plan::plan(&found, &options.types)?;
+    let trimmed = trim::trim(&found, &options.style)?;
+    let plan = plan::plan(&trimmed, options)?;
+    let plan::Plan { groups, library } = &plan;
     let mut files = BTreeMap::new();
     let mut kinds = Vec::new();
     let folder = match options.root {
@@ -254,8 +316,8 @@ pub fn tree(found: &[Found], options: &TreeOptions) -> Result<Tree, TreeError> {
         Root::Module => "mod.rs",
         Root::Crate(_) => "lib.rs",
     };
-    files.insert(inside(root), source::root(&groups, &options.root));
-    for group in &groups {
+    files.insert(inside(root), source::root(groups, library, &options.root));
+    for group in groups {
         files.insert(inside(&format!("{}.rs", group.module)), source::group(group));
         for version in &group.versions {
             let path = inside(&format!("{}/{}.rs", group.module, version.module));
@@ -267,30 +329,41 @@ pub fn tree(found: &[Found], options: &TreeOptions) -> Result<Tree, TreeError> {
                     path: path.clone(),
                     types: 0,
                 };
-                if let plan::KindTypes::Generated { text, count, .. } = &kind.types {
+                if let plan::KindTypes::Generated(position) = kind.types {
                     generated.path =
                         inside(&format!("{}/{}/{}.rs", group.module, version.module, kind.module));
-                    generated.types = *count;
-                    files.insert(generated.path.clone(), source::types(kind, text));
+                    generated.types = library.count(position);
+                    let text = source::types(kind, &library.print(position));
+                    files.insert(generated.path.clone(), text);
                 }
                 kinds.push(generated);
             }
         }
     }
+    let shared = library.print_shared().map(|text| {
+        let path = inside("shared.rs");
+        files.insert(path.clone(), source::shared(&text));
+        SharedTypes {
+            path,
+            types: library.shared_count(),
+        }
+    });
     let record = record_of(&found)?;
     files.insert(inside(RECORD), record.render(&source::record_marker()));
     if let Root::Crate(name) = &options.root {
         files.insert(
             "Cargo.toml".to_owned(),
-            manifest::manifest(name, &groups, &options.informers)?,
+            manifest::manifest(name, groups, &options.informers)?,
         );
     }
+    styling::style(&mut files, &plan, &found, options, inside)?;
     for (path, text) in &files {
         source::check(path, text)?;
     }
     Ok(Tree {
         files,
         kinds,
+        shared,
         record,
         folder,
     })
@@ -339,6 +412,9 @@ fn unique(found: &[Found]) -> Result<Vec<Found>, TreeError> {
     }
 }
 
+#[cfg(test)]
+#[path = "shared_tests.rs"]
+mod shared_tests;
 #[cfg(test)]
 #[path = "tree_tests.rs"]
 mod tests;

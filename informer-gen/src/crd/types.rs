@@ -17,24 +17,35 @@
 //!   may send.
 //! - Unknown properties are kept where the schema has `x-kubernetes-preserve-unknown-fields`, in a field
 //!   `rest`, and dropped elsewhere, as the server drops them.
+//! - Equal types are one type, also of several versions and kinds. Types of k8s-openapi are used where they
+//!   are equal and keep all of these rules.
 //! - `allOf`, `anyOf`, `oneOf`, `not` and rules about values never change a type.
 
 mod build;
+mod comments;
 mod docs;
 mod error;
+mod imports;
 mod known;
+pub(super) mod library;
 pub(super) mod model;
+mod naming;
+pub(super) mod parts;
 mod paths;
 mod print;
+pub(super) mod reuse;
 mod root;
 
 pub use self::error::{SchemaError, SchemaProblem};
+use self::library::{Address, Library, Source};
 use self::model::Model;
+use self::reuse::Conditions;
 use super::definition::{Definition, Version};
+use super::{Docs, Reuse};
 use crate::names;
 
 /// Generates the text of a module with the types of one version of a kind: the object, and everything below
-/// it.
+/// it, with all descriptions. Equal types are one.
 ///
 /// The same definition always gives the same text, as rustfmt writes it with its default settings. It begins
 /// with the documentation of the module.
@@ -44,8 +55,15 @@ use crate::names;
 /// If the schema is missing, not structural, more than 64 levels deep, or has more than 50,000 parts. The
 /// error names the field and the fix.
 pub fn types(definition: &Definition, version: &Version) -> Result<String, SchemaError> {
-    let model = model(definition, version)?;
-    Ok(print::print(&model, definition, version))
+    let source = Source {
+        definition,
+        version,
+        address: Address::default(),
+        model: model(definition, version, Conditions::Common)?,
+    };
+    // With the default options, nothing can be wrong in them.
+    let library = Library::new(vec![source], Docs::Full, &Reuse::default());
+    Ok(library.map(|library| library.print(0)).unwrap_or_default())
 }
 
 /// The name of the type of a kind, with a capital first letter and without dashes; `None` if no Rust type can
@@ -56,8 +74,12 @@ pub fn type_name(kind: &str) -> Option<String> {
 }
 
 /// Builds the model of the types, before they are printed.
-pub(super) fn model(definition: &Definition, version: &Version) -> Result<Model, SchemaError> {
-    build::build(definition, version).map_err(|problem| SchemaError {
+pub(super) fn model(
+    definition: &Definition,
+    version: &Version,
+    conditions: Conditions,
+) -> Result<Model, SchemaError> {
+    build::build(definition, version, conditions).map_err(|problem| SchemaError {
         group: definition.group.clone(),
         version: version.name.clone(),
         kind: definition.kind.clone(),

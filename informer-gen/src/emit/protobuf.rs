@@ -228,10 +228,18 @@ fn message(message: &Message, module: &Gate) -> TokenStream {
         &Inline { stem: &stem, message },
         &mut inlined,
     );
+    let found = (message.empty == Empty::Object).then(|| {
+        quote!(
+            fn found(&mut self) {
+                *self = Message::empty();
+            }
+        )
+    });
     quote! {
         #cfg
         impl Message for api::#name {
             fn empty() -> Self { #empty }
+            #found
             fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { #body }
         }
         #(#inlined)*

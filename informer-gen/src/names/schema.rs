@@ -48,6 +48,41 @@ pub(crate) fn segment(json: &str) -> String {
     parts(json).iter().map(|part| capitalised(part)).collect()
 }
 
+/// The words of a part of a type name, with capitals: `PodIPs` is `Pod` and `Ips`.
+pub(crate) fn segment_words(segment: &str) -> Vec<String> {
+    snake(segment).split('_').map(capitalised).collect()
+}
+
+/// Words that end in `s` and are no plural, or no regular one.
+const SINGULAR: [&str; 34] = [
+    "alias", "apps", "args", "atlas", "aws", "axis", "basis", "bias", "canvas", "chaos", "cors", "css",
+    "dns", "ecs", "eks", "fs", "gcs", "gps", "https", "ics", "js", "kms", "lens", "needs", "news", "nfs",
+    "os", "series", "sms", "species", "sts", "tls", "vfs", "vms",
+];
+
+/// The name of an element for that of a list, or the same name if it is not clearly a plural: `Conditions`
+/// is `Condition`, `Policies` is `Policy`, `Status` stays.
+pub(crate) fn singular(segment: &str) -> String {
+    let words = snake(segment);
+    let word = words.rsplit('_').next().unwrap_or_default();
+    let without = |ending: &str| segment.strip_suffix(ending).map(str::to_owned);
+    let is_any = |endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
+    let shorter = if SINGULAR.contains(&word) || is_any(&["ss", "us", "is"]) {
+        None
+    } else if word.len() > 4 && word.ends_with("ies") {
+        without("ies").map(|stem| stem + "y")
+    } else if is_any(&["sses", "shes", "xes", "statuses", "aliases"])
+        || (word.ends_with("ches") && !word.ends_with("caches"))
+    {
+        without("es")
+    } else if word.len() > 3 || matches!(word, "ids" | "ips") {
+        without("s")
+    } else {
+        None
+    };
+    shorter.unwrap_or_else(|| segment.to_owned())
+}
+
 /// The field for a JSON name: `podIP` is `pod_ip`, `type` is `type_`, `3d` is `_3d`.
 pub(crate) fn field(json: &str) -> String {
     let name = words(json);

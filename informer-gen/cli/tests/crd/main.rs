@@ -6,5 +6,6 @@
 mod bad_input;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod options;
 mod support;
 mod writing;

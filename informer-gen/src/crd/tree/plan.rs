@@ -2,11 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{TreeError, Types};
+use super::{TreeError, TreeOptions, Types};
 use crate::crd::definition::{self, Definition, Scope};
 use crate::crd::read::Found;
-use crate::crd::types::{type_name, types};
+use crate::crd::types::library::{Address, Library, Source};
+use crate::crd::types::reuse::Conditions;
+use crate::crd::types::{model, type_name};
 use crate::names::{self, tree as tree_names};
+
+/// All groups, and the types of their kinds.
+pub(super) struct Plan<'a> {
+    pub(super) groups: Vec<Group<'a>>,
+    pub(super) library: Library<'a>,
+}
 
 /// One group: a module, and an accessor of the factory.
 pub(super) struct Group<'a> {
@@ -44,10 +52,8 @@ pub(super) struct Kind<'a> {
 
 /// The origin of a kind's types.
 pub(super) enum KindTypes {
-    Generated {
-        text: String,
-        count: usize,
-    },
+    /// The position in the library.
+    Generated(usize),
     /// The path of the type.
     Existing(String),
 }
@@ -65,7 +71,7 @@ impl Kind<'_> {
     /// The name of the type in the module of the aliases.
     pub(super) fn path(&self) -> &str {
         match &self.types {
-            KindTypes::Generated { .. } => &self.type_name,
+            KindTypes::Generated(_) => &self.type_name,
             KindTypes::Existing(path) => path,
         }
     }
@@ -76,7 +82,7 @@ impl Kind<'_> {
         if self.is_namespaced() {
             names.extend([self.alias("NamespaceLister"), self.alias("ListerExt")]);
         }
-        if let KindTypes::Generated { .. } = self.types {
+        if let KindTypes::Generated(_) = self.types {
             names.extend([self.type_name.clone(), self.module.clone()]);
         }
         names
@@ -84,7 +90,8 @@ impl Kind<'_> {
 }
 
 /// Decides all names and generates the types.
-pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a>>, TreeError> {
+pub(super) fn plan<'a>(found: &'a [Found], options: &TreeOptions) -> Result<Plan<'a>, TreeError> {
+    let mut sources = Vec::new();
     let mut groups: BTreeMap<&str, BTreeMap<&str, Vec<Kind<'a>>>> = BTreeMap::new();
     for one in found {
         let definition = &one.definition;
@@ -102,7 +109,7 @@ pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a
         for version in served {
             let versions = groups.entry(&definition.group).or_default();
             let kinds = versions.entry(&version.name).or_default();
-            kinds.push(kind(one, version, types)?);
+            kinds.push(kind(one, version, options, &mut sources)?);
         }
     }
     let groups: Vec<Group<'a>> = groups
@@ -113,10 +120,12 @@ pub(super) fn plan<'a>(found: &'a [Found], types: &Types) -> Result<Vec<Group<'a
     let mut owners = Owners::new("the module of a group");
     owners.claim("prelude", "the prelude")?;
     owners.claim("lib", "the root of the crate")?;
+    owners.claim("shared", "the types of several kinds")?;
     for group in &groups {
         owners.claim(&group.module, &format!("the group {}", group.name))?;
     }
-    Ok(groups)
+    let library = Library::new(sources, options.docs, &options.reuse)?;
+    Ok(Plan { groups, library })
 }
 
 /// An existing type belongs to one version. With another version's accessor it would watch the wrong one.
@@ -187,39 +196,57 @@ fn version<'a>(group: &str, name: &str, kinds: Vec<Kind<'a>>) -> Result<Version<
     })
 }
 
-fn kind<'a>(found: &'a Found, version: &definition::Version, types: &Types) -> Result<Kind<'a>, TreeError> {
+fn kind<'a>(
+    found: &'a Found,
+    version: &'a definition::Version,
+    options: &TreeOptions,
+    sources: &mut Vec<Source<'a>>,
+) -> Result<Kind<'a>, TreeError> {
     let definition = &found.definition;
     let type_name = type_name(&definition.kind).ok_or_else(|| TreeError::KindName {
         place: Box::new(found.place.clone()),
         name: definition.name(),
         kind: definition.kind.clone(),
     })?;
-    let types = match types {
-        Types::Generated => generated(found, version)?,
+    let module = tree_names::kind_module(&definition.kind, &type_name);
+    let types = match &options.types {
+        Types::Generated => {
+            let conditions = options.reuse.conditions();
+            sources.push(source(found, version, module.clone(), conditions)?);
+            KindTypes::Generated(sources.len() - 1)
+        }
         Types::Existing(path) => KindTypes::Existing(existing(path, definition, version, &type_name)?),
     };
     Ok(Kind {
         definition,
-        module: tree_names::kind_module(&definition.kind, &type_name),
+        module,
         accessor: tree_names::accessor(&definition.kind, &definition.plural),
         type_name,
         types,
     })
 }
 
-fn generated(found: &Found, version: &definition::Version) -> Result<KindTypes, TreeError> {
-    let text = types(&found.definition, version).map_err(|problem| TreeError::Schema {
+fn source<'a>(
+    found: &'a Found,
+    version: &'a definition::Version,
+    kind: String,
+    conditions: Conditions,
+) -> Result<Source<'a>, TreeError> {
+    let definition = &found.definition;
+    let model = model(definition, version, conditions).map_err(|problem| TreeError::Schema {
         place: Box::new(found.place.clone()),
         problem,
     })?;
-    let file = syn::parse_file(&text).map_err(|source| TreeError::Syntax {
-        path: format!("{} {}", found.definition.name(), version.name),
-        source,
-    })?;
-    let is_type = |item: &&syn::Item| matches!(item, syn::Item::Struct(_) | syn::Item::Enum(_));
-    Ok(KindTypes::Generated {
-        count: file.items.iter().filter(is_type).count(),
-        text,
+    let address = Address {
+        group: tree_names::group_module(&definition.group),
+        version: tree_names::module(&version.name),
+        kind,
+    };
+    Ok(Source {
+        definition,
+        version,
+        address,
+        model,
     })
 }
 

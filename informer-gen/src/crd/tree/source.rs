@@ -4,17 +4,18 @@
 
 use super::plan::{Group, Kind, KindTypes, Version};
 use super::{MARKER, Root, TreeError};
+use crate::crd::types::library::Library;
 
 /// rustfmt's default width.
 const WIDTH: usize = 100;
 
-/// The lints that a generated tree cannot avoid. The reasons are short, so that each attribute is one line in
-/// any style.
+/// The lints that a generated tree cannot avoid, by name: the others hold for it.
 const ALLOWED: &str = "\
-#[allow(dead_code, unused_imports, reason = \"a program uses a part of it\")]
-#[allow(missing_docs, reason = \"a schema need not describe its fields\")]
-#[allow(unreachable_pub, reason = \"the module may be a private one\")]
-#[allow(clippy::all, clippy::pedantic, reason = \"it is generated\")]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_imports, reason = \"a program uses a part of it\")]
+#[allow(clippy::enum_variant_names, clippy::upper_case_acronyms, reason = \"names of the schema\")]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names, reason = \"fields of the schema\")]
+#[allow(clippy::doc_markdown, clippy::must_use_candidate, clippy::option_option, \
+reason = \"as the schema says\")]
 ";
 
 /// The first line of a generated file. It names neither a version of this program nor a local path, so that
@@ -32,7 +33,7 @@ pub(super) fn record_marker() -> String {
 
 /// `mod.rs` or `lib.rs`: the groups and the prelude. A `mod.rs` has no inner attributes, so that `include!`
 /// works.
-pub(super) fn root(groups: &[Group<'_>], root: &Root) -> String {
+pub(super) fn root(groups: &[Group<'_>], library: &Library<'_>, root: &Root) -> String {
     let mut text = marker("//", "");
     let names: Vec<String> = groups.iter().map(|group| format!("`{}`", group.name)).collect();
     let about = format!(
@@ -49,6 +50,9 @@ pub(super) fn root(groups: &[Group<'_>], root: &Root) -> String {
     for group in groups {
         let (name, module) = (group.name, &group.module);
         text += &format!("\n/// The kinds of `{name}`.\n{ALLOWED}#[rustfmt::skip]\npub mod {module};\n");
+    }
+    if library.shared_count() > 0 {
+        text += &format!("\n/// Types of several kinds.\n{ALLOWED}#[rustfmt::skip]\npub mod shared;\n");
     }
     text += "\n/// The extension traits, which give factories and listers the accessors of these kinds.\n";
     text += &format!("{ALLOWED}#[rustfmt::skip]\npub mod prelude {{\n");
@@ -192,7 +196,7 @@ impl Kind<'_> {
     /// Its type, as a link.
     fn link(&self) -> String {
         match &self.types {
-            KindTypes::Generated { .. } => format!("[`{}`]", self.type_name),
+            KindTypes::Generated(_) => format!("[`{}`]", self.type_name),
             KindTypes::Existing(path) => format!("[`{}`]({path})", self.type_name),
         }
     }
@@ -203,7 +207,7 @@ fn kind(kind: &Kind<'_>, way: &str) -> String {
     let [informer, lister, namespace_lister, extension] =
         ["Informer", "Lister", "NamespaceLister", "ListerExt"].map(|ending| kind.alias(ending));
     let mut text = String::new();
-    if let KindTypes::Generated { .. } = kind.types {
+    if let KindTypes::Generated(_) = kind.types {
         let (module, type_name) = (&kind.module, &kind.type_name);
         text += &format!("/// The types of {link} objects.\npub mod {module};\n\n");
         text += &format!("pub use self::{module}::{type_name};\n\n");
@@ -247,6 +251,22 @@ pub trait {extension} {{
 /// The file of a kind's types.
 pub(super) fn types(kind: &Kind<'_>, text: &str) -> String {
     marker("//", &format!(" from {}", kind.definition.name())) + text
+}
+
+/// The file of the types of several kinds.
+pub(super) fn shared(text: &str) -> String {
+    marker("//", "") + text
+}
+
+/// Any other text with the first line of a generated file.
+pub(super) fn marked(text: &str) -> String {
+    marker("//", "") + text
+}
+
+/// Whether a file has types of kinds, by its first sentence.
+pub(super) fn is_of_types(text: &str) -> bool {
+    let about = text.lines().nth(1).unwrap_or_default();
+    about.ends_with("from its schema.") || about.ends_with("from their schemas.")
 }
 
 /// `pub type name = ::informers::generic<of>;`, as rustfmt breaks it.

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::docs;
 use super::error::SchemaProblem;
 use super::known;
-use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type, Variant};
+use super::model::{Basic, Enum, Field, Item, Model, Place, Presence, Step, Struct, Target, Type, Variant};
+use super::reuse::Conditions;
 use crate::crd::definition::{Definition, Schema, StatusSubresource, Subschema, Version};
 use crate::names::{Names, schema as names};
 
@@ -20,7 +21,11 @@ pub(super) const MAX_NODES: usize = 50_000;
 const OBJECT_PROPERTIES: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Builds the types of a version.
-pub(super) fn build(definition: &Definition, version: &Version) -> Result<Model, SchemaProblem> {
+pub(super) fn build(
+    definition: &Definition,
+    version: &Version,
+    conditions: Conditions,
+) -> Result<Model, SchemaProblem> {
     let schema = version.schema.as_ref().ok_or(SchemaProblem::NoSchema)?;
     let kind_name = || SchemaProblem::KindName {
         kind: definition.kind.clone(),
@@ -31,21 +36,26 @@ pub(super) fn build(definition: &Definition, version: &Version) -> Result<Model,
             found: found.to_owned(),
         });
     }
-    let mut builder = Builder::new(&name);
-    let mut root = builder.structure(schema, name, &mut Path::default(), Members::Root)?;
+    let mut builder = Builder {
+        items: Vec::new(),
+        nodes: 0,
+        conditions,
+    };
+    let mut root = builder.structure(schema, &mut Path::default(), Members::Root)?;
     if version.status == StatusSubresource::Present {
         // An object is created without a status, even if the schema requires one.
         let status = root.fields.iter_mut().filter(|field| field.json == "status");
         status.for_each(|field| field.presence = Presence::Optional);
     }
     let items = builder.items.into_iter().flatten().collect();
-    Ok(Model { root, items })
+    Ok(Model { name, root, items })
 }
 
 /// The current path: `spec.containers[].image`.
 #[derive(Default)]
 struct Path {
     text: String,
+    steps: Vec<Step>,
     depth: usize,
 }
 
@@ -77,7 +87,37 @@ impl Path {
         visit: impl FnOnce(&mut Self) -> Result<T, SchemaProblem>,
     ) -> Result<T, SchemaProblem> {
         let dot = if self.text.is_empty() { "" } else { "." };
-        self.below(&format!("{dot}{name}"), visit)
+        self.steps.push(Step {
+            property: name.to_owned(),
+            target: Target::Value,
+        });
+        let result = self.below(&format!("{dot}{name}"), visit);
+        self.steps.pop();
+        result
+    }
+
+    /// Runs a function for the elements of an array (`[]`) or the values of a map (`{}`).
+    fn element<T>(
+        &mut self,
+        step: &str,
+        visit: impl FnOnce(&mut Self) -> Result<T, SchemaProblem>,
+    ) -> Result<T, SchemaProblem> {
+        let before = self
+            .steps
+            .last_mut()
+            .map(|last| std::mem::replace(&mut last.target, Target::Element));
+        let result = self.below(step, visit);
+        if let (Some(last), Some(before)) = (self.steps.last_mut(), before) {
+            last.target = before;
+        }
+        result
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            path: self.text.clone(),
+            steps: self.steps.clone(),
+        }
     }
 }
 
@@ -95,34 +135,13 @@ enum Members {
 struct Builder {
     /// Reserves a position before the types below are known, so that types are in the order of the walk.
     items: Vec<Option<Item>>,
-    types: Names,
     nodes: usize,
+    conditions: Conditions,
 }
 
 impl Builder {
-    fn new(root: &str) -> Self {
-        let mut types = Names::default();
-        types.reserve(root);
-        // Names that a generated tree declares beside the types.
-        for alias in [
-            "Informer",
-            "Lister",
-            "NamespaceLister",
-            "FactoryExt",
-            "ListerExt",
-            "Indexes",
-        ] {
-            types.reserve(&format!("{root}{alias}"));
-        }
-        Self {
-            items: Vec::new(),
-            types,
-            nodes: 0,
-        }
-    }
-
-    /// The type of a value. `name` is used if a type must be generated.
-    fn value(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
+    /// The type of a value.
+    fn value(&mut self, schema: &Schema, path: &mut Path) -> Result<Type, SchemaProblem> {
         self.nodes += 1 + schema.values.len();
         if self.nodes > MAX_NODES {
             return Err(SchemaProblem::TooLarge {
@@ -140,9 +159,9 @@ impl Builder {
             return Ok(Type::Basic(known::int_or_string(schema)));
         }
         match schema.type_.as_deref() {
-            Some("object") => self.object(schema, name, path),
-            Some("array") => self.array(schema, name, path),
-            Some("string") => Ok(self.string(schema, name, path)),
+            Some("object") => self.object(schema, path),
+            Some("array") => self.array(schema, path),
+            Some("string") => Ok(self.string(schema, path)),
             Some("integer") => Ok(Type::Basic(known::integer(schema))),
             Some("number") => Ok(Type::Basic(Basic::Number)),
             Some("boolean") => Ok(Type::Basic(Basic::Bool)),
@@ -150,9 +169,7 @@ impl Builder {
                 path: path.text.clone(),
                 found: found.to_owned(),
             }),
-            None if schema.preserve_unknown_fields || schema.embedded_resource => {
-                self.object(schema, name, path)
-            }
+            None if schema.preserve_unknown_fields || schema.embedded_resource => self.object(schema, path),
             None => Err(SchemaProblem::NoType {
                 path: path.text.clone(),
             }),
@@ -160,8 +177,8 @@ impl Builder {
     }
 
     /// The type of an element of an array or a value of a map, where null is a separate value.
-    fn element(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
-        let type_ = self.value(schema, name, path)?;
+    fn element(&mut self, schema: &Schema, path: &mut Path) -> Result<Type, SchemaProblem> {
+        let type_ = self.value(schema, path)?;
         if schema.nullable && !type_.holds_null() {
             Ok(Type::Nullable(Box::new(type_)))
         } else {
@@ -169,7 +186,7 @@ impl Builder {
         }
     }
 
-    fn array(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
+    fn array(&mut self, schema: &Schema, path: &mut Path) -> Result<Type, SchemaProblem> {
         let items = match &schema.items {
             Some(Subschema::Schema(items)) => items,
             None if schema.preserve_unknown_fields => {
@@ -181,25 +198,24 @@ impl Builder {
                 });
             }
         };
-        if known::is_condition(items) {
+        if self.conditions == Conditions::Common && known::is_condition(items) {
             return Ok(Type::Array(Box::new(Type::Basic(Basic::Condition))));
         }
-        let element = path.below("[]", |path| self.element(items, name, path))?;
+        let element = path.element("[]", |path| self.element(items, path))?;
         Ok(Type::Array(Box::new(element)))
     }
 
-    fn string(&mut self, schema: &Schema, name: &str, path: &Path) -> Type {
+    fn string(&mut self, schema: &Schema, path: &Path) -> Type {
         let values: Vec<&str> = schema.values.iter().filter_map(Value::as_str).collect();
         let is_other = |value: &Value| !value.is_string() && !value.is_null();
         if values.is_empty() || schema.values.iter().any(is_other) {
             return Type::Basic(known::string(schema));
         }
-        let place = self.take_place();
-        let name = self.types.give(name, "");
-        self.put(place, Item::Enum(enumeration(&values, name, &path.text)))
+        let position = self.take_position();
+        self.put(position, Item::Enum(enumeration(&values, path.place())))
     }
 
-    fn object(&mut self, schema: &Schema, name: &str, path: &mut Path) -> Result<Type, SchemaProblem> {
+    fn object(&mut self, schema: &Schema, path: &mut Path) -> Result<Type, SchemaProblem> {
         let anything = Type::Basic(Basic::Value);
         let has_own =
             |name: &&String| !(schema.embedded_resource && OBJECT_PROPERTIES.contains(&name.as_str()));
@@ -212,19 +228,18 @@ impl Builder {
                     path: path.text.clone(),
                 });
             }
-            let place = self.take_place();
-            let name = self.types.give(name, "");
+            let position = self.take_position();
             let members = if schema.embedded_resource {
                 Members::Embedded
             } else {
                 Members::Own
             };
-            let structure = self.structure(schema, name, path, members)?;
-            return Ok(self.put(place, Item::Struct(structure)));
+            let structure = self.structure(schema, path, members)?;
+            return Ok(self.put(position, Item::Struct(structure)));
         }
         match &schema.additional_properties {
             Some(Subschema::Schema(values)) => {
-                let values = path.below("{}", |path| self.element(values, name, path))?;
+                let values = path.element("{}", |path| self.element(values, path))?;
                 Ok(Type::Map(Box::new(values)))
             }
             _ if schema.preserve_unknown_fields || schema.embedded_resource => Ok(anything),
@@ -236,7 +251,6 @@ impl Builder {
     fn structure(
         &mut self,
         schema: &Schema,
-        name: String,
         path: &mut Path,
         members: Members,
     ) -> Result<Struct, SchemaProblem> {
@@ -263,36 +277,35 @@ impl Builder {
                 fields.push(embedded_field(json, rust_name));
                 continue;
             };
-            let type_name = format!("{name}{}", names::segment(json));
-            let type_ = path.property(json, |path| self.value(property, &type_name, path))?;
+            let type_ = path.property(json, |path| self.value(property, path))?;
             let is_required = required.contains(json);
             fields.push(Field {
                 json: json.to_owned(),
                 name: rust_name,
-                docs: field_docs(json, property),
+                description: property.description.clone(),
+                default: short_default(property),
                 presence: presence(property, &type_, is_required),
                 type_,
             });
         }
         let rest = schema.preserve_unknown_fields.then(|| names.give("rest", "_"));
         Ok(Struct {
-            name,
-            path: path.text.clone(),
+            place: path.place(),
             fields,
             rest,
         })
     }
 
-    fn take_place(&mut self) -> usize {
+    fn take_position(&mut self) -> usize {
         self.items.push(None);
         self.items.len() - 1
     }
 
-    fn put(&mut self, place: usize, item: Item) -> Type {
-        if let Some(free) = self.items.get_mut(place) {
+    fn put(&mut self, position: usize, item: Item) -> Type {
+        if let Some(free) = self.items.get_mut(position) {
             *free = Some(item);
         }
-        Type::Item(place)
+        Type::Item(position)
     }
 }
 
@@ -319,7 +332,8 @@ fn embedded_field(json: &str, name: String) -> Field {
     Field {
         json: json.to_owned(),
         name,
-        docs: docs::lines(text),
+        description: Some(text.to_owned()),
+        default: None,
         type_: Type::Basic(type_),
         presence: Presence::Optional,
     }
@@ -339,26 +353,13 @@ fn presence(schema: &Schema, type_: &Type, is_required: bool) -> Presence {
     }
 }
 
-fn field_docs(json: &str, schema: &Schema) -> Vec<String> {
-    let mut lines = docs::lines(schema.description.as_deref().unwrap_or_default());
-    if lines.is_empty() {
-        // Some crates deny public items without documentation.
-        let name = Some(docs::plain(json)).filter(|name| !name.trim().is_empty());
-        let name = name.unwrap_or_else(|| format!("{json:?}"));
-        lines = docs::lines(&format!("`{name}`, which the schema does not describe."));
-    }
-    let default = schema.default.as_ref().filter(|default| !default.is_null());
-    if let Some(default) = default
-        .map(Value::to_string)
-        .filter(|text| docs::is_short_code(text))
-    {
-        lines.push(String::new());
-        lines.push(format!("Left out, the server makes it `{default}`."));
-    }
-    lines
+/// The default of a property, if it is short enough for a line of documentation.
+fn short_default(schema: &Schema) -> Option<String> {
+    let default = schema.default.as_ref().filter(|default| !default.is_null())?;
+    Some(default.to_string()).filter(|text| docs::is_short_code(text))
 }
 
-fn enumeration(values: &[&str], name: String, path: &str) -> Enum {
+fn enumeration(values: &[&str], place: Place) -> Enum {
     let mut names = Names::default();
     let mut given = names::variants(&mut names, &values.iter().copied().collect());
     let variants = values.iter().filter_map(|value| {
@@ -370,8 +371,7 @@ fn enumeration(values: &[&str], name: String, path: &str) -> Enum {
     });
     let variants = variants.collect();
     Enum {
-        name,
-        path: path.to_owned(),
+        place,
         variants,
         other: names.give("Unrecognized", ""),
     }

@@ -51,14 +51,12 @@ pub(super) fn string(schema: &Schema) -> Basic {
     }
 }
 
-/// Whether an object is a condition of metav1: the same properties and no others, all required except the
-/// generation.
+/// Whether an object is a condition: it has no properties but those of metav1, at least `status` and `type`,
+/// and no null.
 ///
-/// An additional property would be lost, and a property that is not required would be written although it was
-/// missing.
+/// An additional property would be lost. One that is not required is no problem: the type writes no field
+/// that was missing.
 pub(super) fn is_condition(schema: &Schema) -> bool {
-    const REQUIRED: [&str; 5] = ["lastTransitionTime", "message", "reason", "status", "type"];
-    let is_required = |name: &&str| schema.required.iter().any(|required| required == name);
     let is_as_expected = |(name, property): (&String, &Schema)| {
         let expected = match name.as_str() {
             "lastTransitionTime" => ("string", Basic::Time),
@@ -74,9 +72,9 @@ pub(super) fn is_condition(schema: &Schema) -> bool {
     };
     schema.type_.as_deref() == Some("object")
         && !(schema.nullable || schema.preserve_unknown_fields || schema.embedded_resource)
-        && REQUIRED
+        && ["status", "type"]
             .iter()
-            .all(|name| is_required(name) && schema.properties.contains_key(*name))
+            .all(|name| schema.properties.contains_key(*name))
         && schema.properties.iter().all(is_as_expected)
 }
 
@@ -113,8 +111,14 @@ mod tests {
             |schema| drop(schema.properties.remove("observedGeneration")),
             true,
         );
-        check_condition(|schema| drop(schema.properties.remove("reason")), false);
-        check_condition(|schema| drop(schema.required.pop()), false);
+        check_condition(|schema| drop(schema.properties.remove("reason")), true);
+        check_condition(|schema| drop(schema.required.pop()), true);
+        check_condition(|schema| drop(schema.properties.remove("type")), false);
+        let null = || schema(json!({ "type": "string", "nullable": true }));
+        check_condition(
+            |schema| drop(schema.properties.insert("reason".to_owned(), null())),
+            false,
+        );
         check_condition(|schema| schema.nullable = true, false);
         check_condition(|schema| schema.preserve_unknown_fields = true, false);
         let more = || ("severity".to_owned(), schema(json!({ "type": "string" })));

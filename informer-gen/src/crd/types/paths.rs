@@ -3,13 +3,16 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Basic, Model, Type};
+use super::imports;
+use super::library::{Entry, Home, Library};
+use super::model::{Basic, Reused, Type};
+use crate::crd::Docs;
 
 /// Types that are imported, each with the module it is in.
-const IMPORTS: [(&str, &str); 12] = [
+const IMPORTS: [(&str, &str); 11] = [
     ("BTreeMap", "std::collections"),
     ("ByteString", "k8s_openapi"),
-    ("Condition", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
+    ("Condition", "informers::crd"),
     ("IntOrString", "k8s_openapi::apimachinery::pkg::util::intstr"),
     ("MicroTime", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
     // The re-export of k8s-openapi, so that users need no dependency on serde_json.
@@ -20,7 +23,6 @@ const IMPORTS: [(&str, &str); 12] = [
     ("Required", "informers::crd"),
     ("Time", "k8s_openapi::apimachinery::pkg::apis::meta::v1"),
     ("Value", "k8s_openapi::serde_json"),
-    ("Cow", "std::borrow"),
 ];
 
 /// Items of the prelude, unless a generated type shadows them.
@@ -32,25 +34,52 @@ const PRELUDE: [(&str, &str); 5] = [
     ("Vec", "std::vec"),
 ];
 
-/// Traits of the prelude whose methods are called.
-const TRAITS: [(&str, &str); 2] = [("Default", "std::default"), ("ToOwned", "std::borrow")];
+/// The names of [`IMPORTS`] and [`PRELUDE`].
+pub(super) fn imported_names() -> impl Iterator<Item = &'static str> {
+    IMPORTS.iter().chain(&PRELUDE).map(|(name, _)| *name)
+}
 
 /// The names in use in one module.
 pub(super) struct Paths<'a> {
-    model: &'a Model,
+    library: &'a Library<'a>,
+    home: Home,
     generated: BTreeSet<&'a str>,
     /// The requested names, to be imported. Searching the text would not do: a property may be called `Time`.
     used: RefCell<BTreeSet<&'static str>>,
+    /// The requested structs of other crates, each with its module.
+    reused: RefCell<BTreeMap<String, String>>,
+    /// The requested types of other modules.
+    entries: RefCell<BTreeSet<usize>>,
 }
 
 impl<'a> Paths<'a> {
-    pub(super) fn new(model: &'a Model) -> Self {
-        let items = model.items.iter().map(|item| item.name());
+    pub(super) fn new(library: &'a Library<'a>, home: Home) -> Self {
+        let is_used = |entry: &&Entry| match home {
+            Home::Module(module) => entry.uses.iter().any(|one| one.module == module),
+            Home::Shared => entry.home == Home::Shared,
+        };
+        let names = library
+            .entries
+            .iter()
+            .filter(is_used)
+            .map(|entry| entry.name.as_str());
+        let root = match home {
+            Home::Module(module) => library.modules.get(module).map(|module| module.name.as_str()),
+            Home::Shared => None,
+        };
         Self {
-            model,
-            generated: items.chain([model.root.name.as_str()]).collect(),
+            library,
+            home,
+            generated: names.chain(root).collect(),
             used: RefCell::default(),
+            reused: RefCell::default(),
+            entries: RefCell::default(),
         }
+    }
+
+    /// How long the documentation is.
+    pub(super) fn docs(&self) -> Docs {
+        self.library.docs
     }
 
     /// The name of an item, short if possible.
@@ -76,10 +105,25 @@ impl<'a> Paths<'a> {
                 Layout::generic(self.of("BTreeMap"), vec![key, self.of_type(value)])
             }
             Type::Nullable(value) => self.option(self.of_type(value)),
-            Type::Item(place) => {
-                let item = self.model.items.get(*place);
-                Layout::name(item.map_or_else(String::new, |item| item.name().to_owned()))
+            Type::Item(position) => {
+                self.entries.borrow_mut().insert(*position);
+                let entry = self.library.entries.get(*position);
+                Layout::name(entry.map_or_else(String::new, |entry| entry.name.clone()))
             }
+            Type::Reused(reused) => Layout::name(self.reused(*reused)),
+        }
+    }
+
+    /// The name of an existing struct, short if no other item has it.
+    fn reused(&self, reused: Reused) -> String {
+        let path = reused.path();
+        let (module, name) = path.rsplit_once("::").unwrap_or(("", &path));
+        let mut known = self.reused.borrow_mut();
+        let is_taken = self.generated.contains(name) || imported_names().any(|known| known == name);
+        let mut is_other = || *known.entry(name.to_owned()).or_insert(module.to_owned()) != module;
+        match is_taken || is_other() {
+            true => format!("::{path}"),
+            false => name.to_owned(),
         }
     }
 
@@ -96,22 +140,21 @@ impl<'a> Paths<'a> {
     pub(super) fn imports(&self) -> String {
         let used = self.used.borrow();
         let is_used = |name: &str| used.contains(name);
-        let mut modules: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut add = |module: &str, name: String| {
+            modules.entry(module.to_owned()).or_default().insert(name);
+        };
         for (name, module) in IMPORTS.iter().filter(|(name, _)| is_used(name)) {
-            modules.entry(module).or_default().insert((*name).to_owned());
+            add(module, (*name).to_owned());
         }
-        for (name, module) in TRAITS.iter().filter(|(name, _)| self.generated.contains(name)) {
-            modules.entry(module).or_default().insert(format!("{name} as _"));
+        for (name, module) in self.reused.borrow().iter() {
+            add(module, (*name).to_owned());
         }
-        let mut groups = [String::new(), String::new()];
+        let mut groups = [String::new(), String::new(), self.reexports()];
         for (module, names) in modules {
-            let [std, others] = &mut groups;
+            let [std, others, _] = &mut groups;
             let group = if module.starts_with("std") { std } else { others };
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            match names.as_slice() {
-                [name] => group.push_str(&format!("use {module}::{name};\n")),
-                names => group.push_str(&format!("use {module}::{{{}}};\n", names.join(", "))),
-            }
+            group.push_str(&imports::statement("use", &module, &names));
         }
         let groups: Vec<&str> = groups
             .iter()
@@ -119,6 +162,39 @@ impl<'a> Paths<'a> {
             .filter(|group| !group.is_empty())
             .collect();
         groups.join("\n")
+    }
+}
+
+impl Paths<'_> {
+    /// The types of other modules. They are exported again, so that they can also be found here.
+    fn reexports(&self) -> String {
+        let Home::Module(module) = self.home else {
+            return String::new();
+        };
+        let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for position in self.entries.borrow().iter() {
+            let Some(entry) = self.library.entries.get(*position) else {
+                continue;
+            };
+            let path = match entry.home {
+                Home::Module(home) if home == module => continue,
+                Home::Module(home) => {
+                    let Some(module) = self.library.modules.get(home) else {
+                        continue;
+                    };
+                    format!(
+                        "super::super::{}::{}",
+                        module.address.version, module.address.kind
+                    )
+                }
+                Home::Shared => "super::super::super::shared".to_owned(),
+            };
+            modules.entry(path).or_default().insert(entry.name.clone());
+        }
+        let statements = modules
+            .iter()
+            .map(|(module, names)| imports::statement("pub use", module, names));
+        statements.collect()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Prints the types in the layout of rustfmt's default settings.
 
-use super::docs;
-use super::model::{Basic, Enum, Field, Item, Model, Presence, Struct, Type};
+use super::comments;
+use super::library::{Home, Library};
+use super::model::{Basic, Enum, Field, Item, Presence, Struct, Type};
 use super::paths::{Layout, Paths};
 use super::root;
-use crate::crd::definition::{Definition, Version};
 use crate::names::schema::is_serde_name;
 
 /// rustfmt's `max_width`.
@@ -21,35 +21,58 @@ const ENUM_DERIVES_WITH_DEFAULT: &str =
 /// The serde option for fields that are not written.
 const SKIP: &str = "skip_serializing_if";
 
-/// The text of the module.
-pub(super) fn print(model: &Model, definition: &Definition, version: &Version) -> String {
-    let paths = Paths::new(model);
-    let mut body = root::print(model, &paths, definition, version);
-    for item in &model.items {
-        body.push('\n');
-        match item {
-            Item::Struct(item) => print_struct(&mut body, item, &paths, &model.root.name),
-            Item::Enum(item) => print_enum(&mut body, item, &paths, &model.root.name),
+impl Library<'_> {
+    /// The text of the module of a kind in a version, by position.
+    pub(in crate::crd) fn print(&self, module: usize) -> String {
+        let Some(kind) = self.modules.get(module) else {
+            return String::new();
+        };
+        let home = Home::Module(module);
+        let paths = Paths::new(self, home);
+        let mut body = root::print(kind, &paths);
+        self.print_types(&mut body, home, &paths);
+        let imports = paths.imports();
+        let (name, group, version) = (&kind.definition.kind, &kind.definition.group, &kind.version.name);
+        format!("//! `{name}` of `{group}/{version}`: its types, from its schema.\n\n{imports}\n{body}")
+    }
+
+    /// The text of the module of the types of several kinds; `None` if there are none.
+    pub(in crate::crd) fn print_shared(&self) -> Option<String> {
+        let paths = Paths::new(self, Home::Shared);
+        let mut body = String::new();
+        self.print_types(&mut body, Home::Shared, &paths);
+        let imports = paths.imports();
+        let body = match imports.is_empty() {
+            true => body.trim_start(),
+            false => &body,
+        };
+        let text =
+            format!("//! Types of several kinds: shared types, from their schemas.\n\n{imports}{body}");
+        (self.shared_count() > 0).then_some(text)
+    }
+
+    fn print_types(&self, text: &mut String, home: Home, paths: &Paths<'_>) {
+        for entry in self.entries_of(home) {
+            text.push('\n');
+            match &entry.item {
+                Item::Struct(item) => {
+                    print_docs(text, "", &comments::structure(self, entry));
+                    print_struct(text, &entry.name, item, paths);
+                }
+                Item::Enum(item) => {
+                    print_docs(text, "", &comments::enumeration(self, entry, item));
+                    print_enum(text, &entry.name, item, paths);
+                }
+            }
         }
     }
-    for helper in HELPERS {
-        if (helper.is_used)(model) {
-            body.push('\n');
-            body.push_str(&helper.text(&paths));
-        }
-    }
-    let imports = paths.imports();
-    let (kind, group, version) = (&definition.kind, &definition.group, &version.name);
-    format!("//! `{kind}` of `{group}/{version}`: its types, from its schema.\n\n{imports}\n{body}")
 }
 
-fn print_struct(text: &mut String, item: &Struct, paths: &Paths<'_>, root: &str) {
-    let about = format!("The object at `{}` of `{root}`.", docs::plain(&item.path));
-    print_docs(text, "", &docs::lines(&about));
+fn print_struct(text: &mut String, name: &str, item: &Struct, paths: &Paths<'_>) {
     text.push_str(&format!(
         "#[derive({DERIVES})]\n#[serde(rename_all = \"camelCase\")]\n"
     ));
-    text.push_str(&item_header("struct", &item.name));
+    text.push_str(&item_header("struct", name));
     print_fields(text, item, paths, Direction::Both);
     if let Some(rest) = &item.rest {
         print_rest(text, rest, &["flatten".to_owned()], paths);
@@ -66,7 +89,7 @@ pub(super) enum Direction {
 
 pub(super) fn print_fields(text: &mut String, item: &Struct, paths: &Paths<'_>, direction: Direction) {
     for field in &item.fields {
-        print_docs(text, "    ", &field.docs);
+        print_docs(text, "    ", &comments::field(field, paths.docs()));
         let mut options = serde_options(field, paths);
         options.retain(|option| direction == Direction::Both || !option.starts_with(SKIP));
         print_attribute(text, &options);
@@ -76,11 +99,8 @@ pub(super) fn print_fields(text: &mut String, item: &Struct, paths: &Paths<'_>, 
 
 /// The field for unknown properties.
 pub(super) fn print_rest(text: &mut String, name: &str, options: &[String], paths: &Paths<'_>) {
-    print_docs(
-        text,
-        "    ",
-        &["All properties that the schema does not name, unchanged.".to_owned()],
-    );
+    let about = "All properties that the schema does not name, unchanged.";
+    print_docs(text, "    ", &comments::fixed(about, paths.docs()));
     print_attribute(text, options);
     let values = Type::Map(Box::new(Type::Basic(Basic::Value)));
     print_field(text, name, &paths.of_type(&values));
@@ -137,7 +157,7 @@ fn serde_options(field: &Field, paths: &Paths<'_>) -> Vec<String> {
         }
         Presence::OptionalNullable => {
             options.push("default".to_owned());
-            options.push("deserialize_with = \"present\"".to_owned());
+            options.push("deserialize_with = \"informers::crd::present\"".to_owned());
             options.push(skip(is_none));
         }
     }
@@ -148,7 +168,7 @@ fn serde_options(field: &Field, paths: &Paths<'_>) -> Vec<String> {
 pub(super) fn read_leniently() -> [String; 2] {
     [
         "default".to_owned(),
-        "deserialize_with = \"or_default\"".to_owned(),
+        "deserialize_with = \"informers::crd::or_default\"".to_owned(),
     ]
 }
 
@@ -166,27 +186,17 @@ pub(super) fn print_attribute(text: &mut String, options: &[String]) {
     }
 }
 
-fn print_enum(text: &mut String, item: &Enum, paths: &Paths<'_>, root: &str) {
-    let path = docs::plain(&item.path);
+fn print_enum(text: &mut String, name: &str, item: &Enum, paths: &Paths<'_>) {
     let other = &item.other;
-    let about = format!(
-        "A value of `{path}` of `{root}`.\n\n\
-         A value that is not in the schema, for example of a newer server, is `{other}`."
-    );
-    print_docs(text, "", &docs::lines(&about));
     let has_empty = item.variants.iter().any(|variant| variant.value.is_empty());
     let derives = if has_empty {
         ENUM_DERIVES_WITH_DEFAULT
     } else {
         ENUM_DERIVES
     };
-    text.push_str(&format!(
-        "#[derive({derives})]\n{}",
-        item_header("enum", &item.name)
-    ));
+    text.push_str(&format!("#[derive({derives})]\n{}", item_header("enum", name)));
     for variant in &item.variants {
-        let value = docs::plain(&variant.value);
-        print_docs(text, "    ", &[format!("`\"{value}\"`.")]);
+        print_docs(text, "    ", &comments::variant(variant, paths.docs()));
         if variant.value != variant.name {
             print_attribute(text, &[format!("rename = {}", literal(&variant.value))]);
         }
@@ -195,11 +205,11 @@ fn print_enum(text: &mut String, item: &Enum, paths: &Paths<'_>, root: &str) {
         }
         text.push_str(&format!("    {},\n", variant.name));
     }
-    print_docs(text, "    ", &["Any other value.".to_owned()]);
+    print_docs(text, "    ", &comments::fixed("Any other value.", paths.docs()));
     let string = paths.of("String");
     text.push_str(&format!("    #[serde(untagged)]\n    {other}({string}),\n}}\n"));
     if !has_empty {
-        let header = impl_header(&paths.of("Default"), &item.name);
+        let header = impl_header(&paths.of("Default"), name);
         text.push_str(&format!(
             "\n{header}    fn default() -> Self {{\n        Self::{other}({string}::new())\n    }}\n}}\n"
         ));
@@ -217,7 +227,7 @@ fn item_header(what: &str, name: &str) -> String {
 }
 
 /// `impl Trait for Type {`.
-pub(super) fn impl_header(name: &str, type_: &str) -> String {
+fn impl_header(name: &str, type_: &str) -> String {
     let line = format!("impl {name} for {type_} {{\n");
     if line.len() <= WIDTH + 1 {
         line
@@ -237,81 +247,4 @@ pub(super) fn print_docs(text: &mut String, indent: &str, lines: &[String]) {
 /// A Rust string literal. Invisible characters and those that change the direction of text are escaped.
 pub(super) fn literal(text: &str) -> String {
     format!("{text:?}")
-}
-
-/// A helper function, printed only if an attribute names it.
-struct Helper {
-    is_used: fn(&Model) -> bool,
-    docs: &'static str,
-    /// `{Result}` and other names in braces are replaced by those of the module.
-    text: &'static str,
-}
-
-const HELPERS: [Helper; 3] = [
-    Helper {
-        // The metadata always use it.
-        is_used: |_| true,
-        docs: "Reads null as the default, so that null does not make an object undecodable.",
-        text: "\
-fn or_default<'de, D, T>(deserializer: D) -> {Result}<T, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: {Default} + serde::Deserialize<'de>,
-{
-    let value: {Option}<T> = serde::Deserialize::deserialize(deserializer)?;
-    Ok(value.unwrap_or_default())
-}
-",
-    },
-    Helper {
-        is_used: |model| has_presence(model, Presence::OptionalNullable),
-        docs: "Reads null as a value, which is not the same as nothing.",
-        text: "\
-fn present<'de, D, T>(deserializer: D) -> {Result}<{Option}<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: serde::Deserialize<'de>,
-{
-    serde::Deserialize::deserialize(deserializer).map(Some)
-}
-",
-    },
-    Helper {
-        is_used: |model| model.root.rest.is_some(),
-        docs: "Reads unknown properties, except `apiVersion` and `kind`.",
-        text: "\
-fn untyped<'de, D, V>(deserializer: D) -> {Result}<{BTreeMap}<{String}, V>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    V: serde::Deserialize<'de>,
-{
-    let mut rest = serde::Deserialize::deserialize(deserializer)?;
-    {BTreeMap}::remove(&mut rest, \"apiVersion\");
-    {BTreeMap}::remove(&mut rest, \"kind\");
-    Ok(rest)
-}
-",
-    },
-];
-
-impl Helper {
-    fn text(&self, paths: &Paths<'_>) -> String {
-        let mut text = self.text.to_owned();
-        for name in ["BTreeMap", "Default", "Option", "Result", "String"] {
-            let place = format!("{{{name}}}");
-            if text.contains(&place) {
-                text = text.replace(&place, &paths.of(name));
-            }
-        }
-        format!("/// {}\n{text}", self.docs)
-    }
-}
-
-fn has_presence(model: &Model, presence: Presence) -> bool {
-    let structs = model.items.iter().filter_map(|item| match item {
-        Item::Struct(item) => Some(item),
-        Item::Enum(_) => None,
-    });
-    let mut fields = structs.chain([&model.root]).flat_map(|item| &item.fields);
-    fields.any(|field| field.presence == presence)
 }
