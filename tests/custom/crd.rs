@@ -3,4 +3,5 @@
 pub(crate) mod clashes;
 mod generated_crate;
 mod limits;
+mod options;
 mod round_trips;

@@ -4,14 +4,15 @@ use std::fmt::Debug;
 
 use informer_custom::example_com::v1::open::Open;
 use informer_custom::example_com::v1::widget::{
-    Widget, WidgetSpec, WidgetSpecMode, WidgetSpecParts, WidgetSpecPartsColour,
+    Widget, WidgetSpec, WidgetSpecMode, WidgetSpecPart, WidgetSpecPartColour,
 };
 use informer_custom::example_com::v1alpha1::loose::Loose;
 use informer_custom::example_com::v1beta1::nullable::{Nullable, NullableSpecAlwaysObjectMode};
 use informer_custom::odd_names_example_com::v1::OddIty;
+use informers::crd::Condition;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::Resource;
 use kube::core::object::{HasSpec, HasStatus};
@@ -120,7 +121,7 @@ fn every_field_of_a_widget_survives() {
         spec.data.as_ref().map(|data| data.0.as_slice()),
         Some(b"hello".as_slice())
     );
-    assert_eq!(spec.parts[0].colour, Some(WidgetSpecPartsColour::Red));
+    assert_eq!(spec.parts[0].colour, Some(WidgetSpecPartColour::Red));
     let conditions: &Vec<Condition> = widget
         .status()
         .and_then(|status| status.conditions.as_ref())
@@ -199,6 +200,20 @@ fn a_required_field_that_is_missing_or_null_is_the_default_and_not_encoded() {
 }
 
 #[test]
+fn a_condition_has_only_the_fields_that_it_was_decoded_with() {
+    let conditions = json!([{}, { "type": "Ready" }, { "lastTransitionTime": null, "reason": null }]);
+    let read: Vec<Condition> = serde_json::from_value(conditions).unwrap();
+    let written = serde_json::to_value(&read).unwrap();
+    assert_eq!(written, json!([{}, { "type": "Ready" }, {}]));
+    assert_eq!(read[1].clone().into_meta(), None);
+    let time = "2026-01-01T00:00:00Z";
+    let whole = json!({ "lastTransitionTime": time, "message": "", "reason": "Up", "status": "True",
+        "type": "Ready" });
+    let whole: meta::Condition = serde_json::from_value(whole).unwrap();
+    assert_eq!(Condition::from(whole.clone()).into_meta(), Some(whole));
+}
+
+#[test]
 fn a_missing_field_is_encoded_once_it_was_changed() {
     let mut widget: Widget = read(json!({ "spec": { "class": "small" } }));
     *widget.spec.replicas = 0;
@@ -215,12 +230,11 @@ fn a_missing_field_is_encoded_once_it_was_changed() {
     assert_eq!(written["spec"], json!({ "class": "small" }));
 }
 
-/// The paths of all properties, except those of conditions and of the metadata of objects inside, whose types
-/// are those of k8s-openapi.
+/// The paths of all properties.
 fn properties(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
-            for (name, field) in fields.iter().filter(|(name, _)| *name != "conditions") {
+            for (name, field) in fields {
                 let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
                 found.push(path.clone());
                 properties(field, &path, found);
@@ -285,9 +299,9 @@ fn fields_that_are_not_in_the_schema_are_dropped_as_by_the_server() {
 
 #[test]
 fn a_new_object_is_encoded_with_the_fields_that_were_set() {
-    let parts = vec![WidgetSpecParts {
+    let parts = vec![WidgetSpecPart {
         name: "wheel".to_owned().into(),
-        ..WidgetSpecParts::default()
+        ..WidgetSpecPart::default()
     }];
     let widget = Widget::new(
         "a",

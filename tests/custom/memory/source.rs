@@ -35,7 +35,7 @@ impl ListWatch<Pod> for Pods {
         let pods = (0..self.count).map(move |number| {
             visit();
             let pod: Result<Pod, _> = decoder.decode(pods::json(number).as_bytes());
-            ListEvent::Item(Arc::new(pod.expect("the pods of this program can be decoded")))
+            ListEvent::Item(Arc::new(pod.expect("the pods of this program can be decoded")).into())
         });
         let events = std::iter::once(ListEvent::Metadata(metadata)).chain(pods);
         Box::pin(async { Ok(stream::iter(events.map(Ok)).boxed()) })

@@ -105,6 +105,7 @@ async fn states_reports_and_errors_distinguish_a_projection_from_its_kind() {
 
     let named: Vec<String> = factory
         .status()
+        .informers
         .into_iter()
         .map(|status| status.resource)
         .collect();

@@ -88,7 +88,10 @@ async fn a_custom_resource_can_be_projected() {
         ("10.1.0.1", "10.0.0.1", 80)
     );
     assert!(front.status.as_ref().unwrap().is_open);
-    assert_eq!(factory.status()[0].resource, "gates.example.com (GateAddress)");
+    assert_eq!(
+        factory.status().informers[0].resource,
+        "gates.example.com (GateAddress)"
+    );
     factory.shutdown().await;
 }
 

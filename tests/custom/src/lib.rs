@@ -4,26 +4,34 @@
 //! `use prelude::*` gives a `SharedInformerFactory` and the listers their accessors.
 
 /// The kinds of `example.com`.
-#[allow(dead_code, unused_imports, reason = "a program uses a part of it")]
-#[allow(missing_docs, reason = "a schema need not describe its fields")]
-#[allow(unreachable_pub, reason = "the module may be a private one")]
-#[allow(clippy::all, clippy::pedantic, reason = "it is generated")]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_imports, reason = "a program uses a part of it")]
+#[allow(clippy::enum_variant_names, clippy::upper_case_acronyms, reason = "names of the schema")]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "fields of the schema")]
+#[allow(clippy::doc_markdown, clippy::must_use_candidate, clippy::option_option, reason = "as the schema says")]
 #[rustfmt::skip]
 pub mod example_com;
 
 /// The kinds of `odd-names.example.com`.
-#[allow(dead_code, unused_imports, reason = "a program uses a part of it")]
-#[allow(missing_docs, reason = "a schema need not describe its fields")]
-#[allow(unreachable_pub, reason = "the module may be a private one")]
-#[allow(clippy::all, clippy::pedantic, reason = "it is generated")]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_imports, reason = "a program uses a part of it")]
+#[allow(clippy::enum_variant_names, clippy::upper_case_acronyms, reason = "names of the schema")]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "fields of the schema")]
+#[allow(clippy::doc_markdown, clippy::must_use_candidate, clippy::option_option, reason = "as the schema says")]
 #[rustfmt::skip]
 pub mod odd_names_example_com;
 
+/// Types of several kinds.
+#[allow(dead_code, missing_docs, unreachable_pub, unused_imports, reason = "a program uses a part of it")]
+#[allow(clippy::enum_variant_names, clippy::upper_case_acronyms, reason = "names of the schema")]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "fields of the schema")]
+#[allow(clippy::doc_markdown, clippy::must_use_candidate, clippy::option_option, reason = "as the schema says")]
+#[rustfmt::skip]
+pub mod shared;
+
 /// The extension traits, which give factories and listers the accessors of these kinds.
-#[allow(dead_code, unused_imports, reason = "a program uses a part of it")]
-#[allow(missing_docs, reason = "a schema need not describe its fields")]
-#[allow(unreachable_pub, reason = "the module may be a private one")]
-#[allow(clippy::all, clippy::pedantic, reason = "it is generated")]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_imports, reason = "a program uses a part of it")]
+#[allow(clippy::enum_variant_names, clippy::upper_case_acronyms, reason = "names of the schema")]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "fields of the schema")]
+#[allow(clippy::doc_markdown, clippy::must_use_candidate, clippy::option_option, reason = "as the schema says")]
 #[rustfmt::skip]
 pub mod prelude {
     pub use super::example_com::v1::OpenListerExt as _;
