@@ -60,7 +60,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::interval;
 
 use crate::server::ApiServer;
-use args::{Options, Server};
+use args::{Options, Server, Task};
 use ending::Ending;
 use failure::Ended;
 use target::Environment;
@@ -115,6 +115,12 @@ impl Demo {
         &mut self,
         client: impl Future<Output = std::result::Result<kube::Client, E>>,
     ) -> Result<kube::Client> {
+        if self.prints_rbac() {
+            let server = Arc::new(ApiServer::start());
+            let client = server.client();
+            self.server = Some(server);
+            return Ok(client);
+        }
         let configuration = match self.options.server {
             Server::Embedded => None,
             Server::Configured => Environment::of_process().configuration(),
@@ -149,6 +155,22 @@ impl Demo {
         Ok(client)
     }
 
+    /// Whether to print the roles of the program: the flag `--rbac`. [`connect`](Self::connect) then
+    /// returns a client of an empty embedded server, silently.
+    pub fn prints_rbac(&self) -> bool {
+        self.options.task == Task::PrintRbac
+    }
+
+    /// Prints a text as it is, and ends the program.
+    ///
+    /// # Errors
+    /// Always, to end the program; and if the output is closed.
+    pub fn print(&self, text: impl Display) -> Result {
+        use std::io::Write as _;
+        write!(std::io::stdout(), "{text}")?;
+        Err(Ended.into())
+    }
+
     /// The namespaces of `--namespace`; `None` for all.
     pub fn namespaces(&self) -> Option<&[String]> {
         Some(self.options.namespaces.as_slice()).filter(|namespaces| !namespaces.is_empty())
@@ -157,6 +179,11 @@ impl Demo {
     /// The label selector of `--selector`; empty for everything.
     pub fn selector(&self) -> &str {
         &self.options.selector
+    }
+
+    /// The port of `--debug-port`; `None` without it.
+    pub fn debug_port(&self) -> Option<u16> {
+        self.options.debug_port
     }
 
     /// How long to wait for caches: the time of `--timeout`.

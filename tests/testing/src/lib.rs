@@ -82,6 +82,10 @@
 //! it owned, and [`Builder::crd_file`] serves its custom resources. Under the paused clock leases run as
 //! well, see [`Clock::Tokio`]: a test of a leader that is lost takes milliseconds.
 //!
+//! # Schemas
+//!
+//! [`structural`] prunes objects as a server does, and makes random objects of a schema: for tests of types.
+//!
 //! # What it does not do
 //!
 //! - No controllers: nothing schedules pods, fills endpoints or creates service accounts. Deletion does not
@@ -142,6 +146,7 @@ mod service;
 mod shared;
 mod state;
 mod storage;
+pub mod structural;
 mod table;
 mod until;
 mod version;

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-/// The flags a program accepts beside those that all of them have.
+/// A flag that a program accepts beside those that all of them have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Selection {
-    /// `--namespace`.
-    ByNamespace,
-    /// `--namespace` and `--selector`.
-    ByNamespaceAndLabels,
+pub(super) enum Flag {
+    /// `--selector`.
+    Selector,
+    /// `--debug-port`.
+    DebugPort,
+    /// `--rbac`.
+    Rbac,
 }
 
 /// The parsed command line.
@@ -30,6 +32,18 @@ pub(super) struct Options {
     pub(super) namespaces: Vec<String>,
     /// Empty for everything.
     pub(super) selector: String,
+    /// Where to serve a debug page.
+    pub(super) debug_port: Option<u16>,
+    pub(super) task: Task,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Follow the cluster.
+    Follow,
+    /// Print the roles of the program and end, without a request to a cluster.
+    PrintRbac,
 }
 
 impl Default for Options {
@@ -40,6 +54,8 @@ impl Default for Options {
             timeout: Duration::from_secs(60),
             namespaces: Vec::new(),
             selector: String::new(),
+            debug_port: None,
+            task: Task::Follow,
         }
     }
 }
@@ -53,13 +69,15 @@ pub(super) enum Server {
 }
 
 /// The output of `--help`.
-pub(super) fn help(name: &str, about: &str, selection: Selection) -> String {
-    let selector = match selection {
-        Selection::ByNamespace => "",
-        Selection::ByNamespaceAndLabels => {
-            "  --selector LABELS   Show only objects with these labels, such as app=cart\n"
+pub(super) fn help(name: &str, about: &str, flags: &[Flag]) -> String {
+    let line = |flag: &Flag| match flag {
+        Flag::Selector => "  --selector LABELS   Show only objects with these labels, such as app=cart\n",
+        Flag::DebugPort => {
+            "  --debug-port PORT   Serve a debug page on this port of 127.0.0.1; 0 for any free one\n"
         }
+        Flag::Rbac => "  --rbac              Print the least roles this program needs, as YAML, and end\n",
     };
+    let own: String = flags.iter().map(line).collect();
     format!(
         "{about}
 
@@ -72,7 +90,7 @@ Options:
                       Default: at Ctrl-C, or at the end of the demo
   --timeout DURATION  Give up if the caches are not complete after this time. Default: 1m
   --namespace NS      Only this namespace; can be repeated
-{selector}  --help              Print this
+{own}  --help              Print this
 
 The cluster is that of $KUBECONFIG or ~/.kube/config, or the one this program runs in. NO_COLOR turns
 colours off. RUST_LOG sets which logs are printed, such as RUST_LOG=debug; the default is warn.
@@ -81,10 +99,7 @@ colours off. RUST_LOG sets which logs are printed, such as RUST_LOG=debug; the d
 }
 
 /// Reads the arguments, without the name of the program. The error says what to write.
-pub(super) fn parse(
-    selection: Selection,
-    arguments: impl IntoIterator<Item = String>,
-) -> Result<Command, String> {
+pub(super) fn parse(flags: &[Flag], arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
     let mut options = Options::default();
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
@@ -103,8 +118,14 @@ pub(super) fn parse(
             "--for" => options.duration = Some(parse_duration(name, &value("10s")?)?),
             "--timeout" => options.timeout = parse_duration(name, &value("1m")?)?,
             "--namespace" | "-n" => add_namespace(&mut options.namespaces, value("default")?)?,
-            "--selector" | "-l" if selection == Selection::ByNamespaceAndLabels => {
+            "--selector" | "-l" if flags.contains(&Flag::Selector) => {
                 options.selector = value("app=cart")?;
+            }
+            "--debug-port" if flags.contains(&Flag::DebugPort) => {
+                options.debug_port = Some(parse_port(name, &value("6060")?)?);
+            }
+            "--rbac" if flags.contains(&Flag::Rbac) && attached.is_none() => {
+                options.task = Task::PrintRbac;
             }
             "--embedded" if attached.is_some() => {
                 return Err("--embedded takes no value: write `--embedded` alone".to_owned());
@@ -129,6 +150,12 @@ fn add_namespace(namespaces: &mut Vec<String>, namespace: String) -> Result<(), 
         namespaces.push(namespace);
     }
     Ok(())
+}
+
+fn parse_port(name: &str, text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| {
+        format!("{name} {text:?} is not a port: write a number up to 65535, such as `{name} 6060`")
+    })
 }
 
 /// Reads a whole number and its unit.
@@ -160,8 +187,8 @@ fn parse_duration(name: &str, text: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
-    fn check_with(selection: Selection, line: &str, expected: Result<Options, &str>) {
-        let parsed = parse(selection, line.split_whitespace().map(str::to_owned));
+    fn check_with(flags: &[Flag], line: &str, expected: Result<Options, &str>) {
+        let parsed = parse(flags, line.split_whitespace().map(str::to_owned));
         match expected {
             Ok(options) => assert_eq!(parsed, Ok(Command::Run(options)), "{line:?}"),
             Err(part) => {
@@ -172,7 +199,7 @@ mod tests {
     }
 
     fn check(line: &str, expected: Result<Options, &str>) {
-        check_with(Selection::ByNamespaceAndLabels, line, expected);
+        check_with(&[Flag::Selector, Flag::DebugPort], line, expected);
     }
 
     #[test]
@@ -184,23 +211,24 @@ mod tests {
             timeout: Duration::from_secs(2),
             namespaces: vec!["web".to_owned(), "db".to_owned()],
             selector: "app=cart".to_owned(),
+            debug_port: Some(6060),
+            task: Task::Follow,
         };
         check(
-            "--embedded --for 10s --timeout 2s --namespace web --namespace db --selector app=cart",
+            "--embedded --for 10s --timeout 2s --namespace web --namespace db --selector app=cart \
+             --debug-port 6060",
             Ok(all()),
         );
         check(
-            "--for=10s --namespace=web -n db --embedded -n web --timeout=2s --selector=app=cart",
+            "--for=10s --namespace=web -n db --embedded -n web --timeout=2s --selector=app=cart \
+             --debug-port=6060",
             Ok(all()),
         );
     }
 
     #[test]
     fn help_wins_over_what_follows() {
-        let parsed = parse(
-            Selection::ByNamespace,
-            ["--help", "--nonsense"].map(str::to_owned),
-        );
+        let parsed = parse(&[], ["--help", "--nonsense"].map(str::to_owned));
         assert_eq!(parsed, Ok(Command::Help));
     }
 
@@ -235,13 +263,17 @@ mod tests {
         check("--namespace Web", Err("small letters"));
         check("--embedded=yes", Err("`--embedded` alone"));
         check("--embeded", Err("unknown option \"--embeded\""));
+        check("--debug-port 65536", Err("write a number up to 65535"));
         check("pods", Err("--help"));
     }
 
     #[test]
-    fn a_program_without_label_selection_has_no_such_flag() {
-        check_with(Selection::ByNamespace, "--selector a=b", Err("unknown option"));
-        assert!(!help("x", "Does x.", Selection::ByNamespace).contains("--selector"));
-        assert!(help("x", "Does x.", Selection::ByNamespaceAndLabels).contains("--selector LABELS"));
+    fn a_program_has_only_its_own_flags() {
+        check_with(&[], "--selector a=b", Err("unknown option"));
+        check_with(&[Flag::Selector], "--debug-port 1", Err("unknown option"));
+        let none = help("x", "Does x.", &[]);
+        assert!(!none.contains("--selector") && !none.contains("--debug-port"));
+        let all = help("x", "Does x.", &[Flag::Selector, Flag::DebugPort]);
+        assert!(all.contains("--selector LABELS") && all.contains("--debug-port PORT"));
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::args::{self, Command, Selection};
+use super::args::{self, Command, Flag};
 use super::failure::{self, Ended, Result};
 use super::{Demo, Script, logs};
 
@@ -14,7 +14,7 @@ use super::{Demo, Script, logs};
 #[must_use = "a program does nothing until it is run"]
 pub struct Program {
     about: &'static str,
-    selection: Selection,
+    flags: Vec<Flag>,
     script: Script,
 }
 
@@ -24,14 +24,26 @@ impl Program {
     pub fn new(about: &'static str) -> Self {
         Self {
             about,
-            selection: Selection::ByNamespace,
+            flags: Vec::new(),
             script: Script::cluster(),
         }
     }
 
     /// Adds the flag `--selector`: see [`Demo::selector`].
     pub fn with_selector(mut self) -> Self {
-        self.selection = Selection::ByNamespaceAndLabels;
+        self.flags.push(Flag::Selector);
+        self
+    }
+
+    /// Adds the flag `--rbac`: see [`Demo::prints_rbac`].
+    pub fn with_rbac(mut self) -> Self {
+        self.flags.push(Flag::Rbac);
+        self
+    }
+
+    /// Adds the flag `--debug-port`: see [`Demo::debug_port`].
+    pub fn with_debug_port(mut self) -> Self {
+        self.flags.push(Flag::DebugPort);
         self
     }
 
@@ -51,10 +63,10 @@ impl Program {
             .to_string_lossy()
             .into_owned();
         let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
-        let options = match args::parse(self.selection, arguments) {
+        let options = match args::parse(&self.flags, arguments) {
             Ok(Command::Run(options)) => options,
             Ok(Command::Help) => {
-                let help = args::help(&name, self.about, self.selection);
+                let help = args::help(&name, self.about, &self.flags);
                 // A reader that closed its end has seen enough.
                 let _written = io::stdout().write_all(help.as_bytes());
                 return ExitCode::SUCCESS;
@@ -68,6 +80,7 @@ impl Program {
         let cluster = demo.cluster.clone();
         let failure = match outcome {
             Err(failure) if !failure.is::<Ended>() => failure,
+            _ if demo.prints_rbac() => return ExitCode::SUCCESS,
             _ => match demo.close().await {
                 Ok(()) => return ExitCode::SUCCESS,
                 Err(failure) => failure,

@@ -118,6 +118,21 @@ impl Script {
         self
     }
 
+    /// Runs the script on a server, for a program with its own output. Steps that wait for a line fail after
+    /// a minute. What exists before the program starts is in place when this returns; the future does the
+    /// rest.
+    ///
+    /// # Errors
+    /// If an object cannot be written.
+    pub fn play(self, server: Arc<ApiServer>) -> Result<impl Future<Output = Result> + Send + 'static> {
+        let (sender, lines) = mpsc::channel(1);
+        let rest = self.begin(server, lines)?;
+        Ok(async move {
+            let _open = sender;
+            rest.await
+        })
+    }
+
     /// Puts everything in place that exists before the program starts. The future does the rest.
     pub(super) fn begin(
         self,
