@@ -29,6 +29,11 @@ pub(crate) trait Message: Sized {
 
     /// Reads one field. Skips one that is unknown.
     fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read;
+
+    /// Called before the fields of a message that is on the wire. A struct without fields, whose default is
+    /// `null`, becomes an empty object here.
+    #[inline]
+    fn found(&mut self) {}
 }
 
 /// A value of a field, of an element of a list, or of an entry of a map.
@@ -84,6 +89,7 @@ impl<M: Message> Value for M {
     }
 
     fn merge(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read {
+        self.found();
         read_fields(&mut reader.message(tag)?, |tag, reader| self.field(tag, reader))
     }
 }

@@ -128,6 +128,9 @@ pub(super) mod v1 {
     }
     impl Message for api::CustomResourceSubresourceStatus {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CustomResourceSubresources {

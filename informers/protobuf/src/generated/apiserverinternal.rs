@@ -59,6 +59,9 @@ pub(super) mod v1alpha1 {
     }
     impl Message for api::StorageVersionSpec {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::StorageVersionStatus {

@@ -30,6 +30,9 @@ pub(super) mod v1alpha1 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::GangSchedulingPolicy {
@@ -103,6 +106,9 @@ pub(super) mod v1alpha2 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::GangSchedulingPolicy {
@@ -279,18 +285,30 @@ pub(super) mod v1alpha3 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::AllCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::AllDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeBasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeDisruptionMode {
@@ -499,10 +517,16 @@ pub(super) mod v1alpha3 {
     }
     impl Message for api::SingleCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::SingleDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::TopologyConstraint {
@@ -537,10 +561,16 @@ pub(super) mod v1alpha3 {
     }
     impl Message for api::WorkloadPodGroupAllDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::WorkloadPodGroupBasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::WorkloadPodGroupDisruptionMode {
@@ -594,6 +624,9 @@ pub(super) mod v1alpha3 {
     }
     impl Message for api::WorkloadPodGroupSingleDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::WorkloadReference {
@@ -628,18 +661,30 @@ pub(super) mod v1beta1 {
     pub(crate) fn decode_workload(bytes: &[u8], managed: ManagedFields) -> Decoded<api::Workload> { decode(bytes, managed) }
     impl Message for api::AllCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::AllDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::BasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeBasicSchedulingPolicy {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::CompositeDisruptionMode {
@@ -812,10 +857,16 @@ pub(super) mod v1beta1 {
     }
     impl Message for api::SingleCompositeDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::SingleDisruptionMode {
         fn empty() -> Self { Self(empty_object()) }
+        fn found(&mut self) {
+            *self = Message::empty();
+        }
         fn field(&mut self, tag: Tag, reader: &mut Reader<'_>) -> Read { reader.skip(tag) }
     }
     impl Message for api::TopologyConstraint {

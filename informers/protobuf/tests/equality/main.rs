@@ -1,8 +1,8 @@
 //! Objects decoded from protobuf equal those decoded from the server's JSON, for every built-in kind.
 //!
-//! The corpus has a few random objects of each kind, written by `informer-gen/protobuf-dump`.
-//! `PROTOBUF_CORPUS` names a larger one: `cd informer-gen/protobuf-dump && go run . corpus 150 >
-//! corpus.txt`.
+//! The corpus of a release has a few random objects of each kind, written by `informer-gen/protobuf-dump`
+//! (`cargo xtask codegen --protobuf`). `PROTOBUF_CORPUS` names a larger one: `cd informer-gen/protobuf-dump
+//! && go run . corpus 150 > corpus.txt`.
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
@@ -31,12 +31,32 @@ struct Sample {
     json: String,
 }
 
+/// The random objects of the release whose types are compiled.
+const CHECKED_IN: &str = {
+    const NEWEST: &str = include_str!("corpus-1.37.txt");
+    const BEFORE_1_37: &str = include_str!("corpus-1.36.txt");
+    const BEFORE_1_36: &str = include_str!("corpus-1.35.txt");
+    const BEFORE_1_35: &str = include_str!("corpus-1.34.txt");
+    const BEFORE_1_34: &str = include_str!("corpus-1.33.txt");
+    if cfg!(k8s_at_least_1_37) {
+        NEWEST
+    } else if cfg!(k8s_at_least_1_36) {
+        BEFORE_1_37
+    } else if cfg!(k8s_at_least_1_35) {
+        BEFORE_1_36
+    } else if cfg!(k8s_at_least_1_34) {
+        BEFORE_1_35
+    } else {
+        BEFORE_1_34
+    }
+};
+
 type Corpus = BTreeMap<(String, String), Vec<Sample>>;
 
 fn corpus() -> Corpus {
     let text = match std::env::var_os("PROTOBUF_CORPUS") {
         Some(path) => std::fs::read_to_string(path).unwrap(),
-        None => include_str!("corpus.txt").to_owned(),
+        None => CHECKED_IN.to_owned(),
     };
     let mut corpus = Corpus::new();
     for line in text.lines() {
