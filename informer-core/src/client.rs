@@ -7,10 +7,11 @@ use std::task::{Context, Poll};
 
 use http::header::{ACCEPT_ENCODING, HeaderValue, USER_AGENT};
 use secrecy::ExposeSecret as _;
-use tower::util::MapErrLayer;
+use tower::util::{MapErrLayer, MapResponseLayer};
 use tower::{Layer, Service};
 
-use crate::source::{CredentialError, DecodesGzip, describe_auth};
+use crate::fast_paths;
+use crate::source::{CredentialError, DecodesGzip, Origin, describe_auth};
 use kubeconfig::Files;
 
 mod connect;
@@ -36,13 +37,17 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 
 /// Like [`try_default`], with options.
 pub async fn try_default_with(options: ClientOptions) -> Result<kube::Client, ClientError> {
-    let mut config = match Files::of_environment().load().await {
-        Ok(config) => config,
-        Err(error) => kube::Config::incluster().map_err(|_| error)?,
+    let files = Files::of_environment();
+    let (mut config, origin) = match files.load().await {
+        Ok(config) => (config, Origin::new(&files.to_string())),
+        Err(error) => (
+            kube::Config::incluster().map_err(|_| error)?,
+            Origin::new("the service account in /var/run/secrets/kubernetes.io/serviceaccount"),
+        ),
     };
     config.apply_debug_overrides();
     proxy::apply_exemptions(&mut config, |name| std::env::var(name).ok());
-    from_config_with(config, options)
+    build(config, options, Some(origin))
 }
 
 /// Options of a client.
@@ -69,14 +74,23 @@ pub struct ClientOptions {
 ///
 /// A request that the server refuses before it looks at it is sent again, at most twice, if it has no body
 /// and changes nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocols {
     /// HTTP/2 if the connection has TLS and the server chooses it (ALPN), else HTTP/1.1.
-    #[default]
     Http2AndHttp1,
     /// Only HTTP/1.1: one connection for each watch.
     Http1,
+}
+
+impl Default for Protocols {
+    /// HTTP/2 and HTTP/1.1.
+    fn default() -> Self {
+        match fast_paths::are_on() {
+            true => Self::Http2AndHttp1,
+            false => Self::Http1,
+        }
+    }
 }
 
 /// Creates a client from a configuration, tuned for watches:
@@ -104,9 +118,16 @@ pub fn from_config(config: kube::Config) -> Result<kube::Client, ClientError> {
 }
 
 /// Like [`from_config`], with options.
-pub fn from_config_with(
+pub fn from_config_with(config: kube::Config, options: ClientOptions) -> Result<kube::Client, ClientError> {
+    let file = config.auth_info.token_file.as_ref();
+    let origin = file.map(|file| Origin::new(&format!("the token file {file}")));
+    build(config, options, origin)
+}
+
+fn build(
     mut config: kube::Config,
     options: ClientOptions,
+    origin: Option<Origin>,
 ) -> Result<kube::Client, ClientError> {
     check(&config)?;
     let is_compressed = !std::mem::replace(&mut config.disable_compression, true);
@@ -130,14 +151,34 @@ pub fn from_config_with(
             },
         })?
         .map_err(|error| of_build(&error, plugin.as_deref()))?
-        .with_layer(&MapErrLayer::new(move |error| {
-            CredentialError::replace(error, plugin.as_deref())
+        .with_layer(&MapErrLayer::new({
+            let origin = origin.clone();
+            move |error| {
+                let error = CredentialError::replace(error, plugin.as_deref());
+                match &origin {
+                    Some(origin) => origin.attach(error),
+                    None => error,
+                }
+            }
+        }))
+        .with_layer(&MapResponseLayer::new(move |response| {
+            name_credentials(response, origin.as_ref())
         }));
     Ok(if is_compressed {
         builder.with_layer(&layer()).build()
     } else {
         builder.build()
     })
+}
+
+/// Adds the origin of the credentials to a response that does not accept them.
+fn name_credentials<B>(mut response: http::Response<B>, origin: Option<&Origin>) -> http::Response<B> {
+    if response.status() == http::StatusCode::UNAUTHORIZED
+        && let Some(origin) = origin
+    {
+        response.extensions_mut().insert(origin.clone());
+    }
+    response
 }
 
 /// Returns the layer that requests compression for the lists and watches of this library. Other requests pass
@@ -303,3 +344,7 @@ mod reset_tests;
 #[cfg(test)]
 #[cfg(feature = "rustls-tls")]
 mod tls_server;
+
+#[cfg(test)]
+#[cfg(feature = "rustls-tls")]
+mod trust_tests;

@@ -47,12 +47,11 @@ fn answer(head: &str, body: &[u8]) -> Vec<u8> {
 }
 
 pub(super) async fn list(config: kube::Config) -> Result<ListStream<ConfigMap>, SourceError> {
-    let source = KubeSource::new(
-        from_config(config).unwrap(),
-        Scope::All,
-        KubeSourceOptions::default(),
-    )
-    .unwrap();
+    list_with(from_config(config).unwrap()).await
+}
+
+pub(super) async fn list_with(client: kube::Client) -> Result<ListStream<ConfigMap>, SourceError> {
+    let source = KubeSource::new(client, Scope::All, KubeSourceOptions::default()).unwrap();
     source
         .list(ListRequest {
             from: ListFrom::MostRecent,

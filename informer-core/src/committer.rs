@@ -3,12 +3,13 @@
 mod changes;
 mod events;
 mod replacement;
+mod scopes;
 
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::delta::{Batch, DeltaReceiver};
+use crate::delta::{Batch, DeltaReceiver, ScopeChange};
 use crate::mutant;
 use crate::object::Object;
 use crate::processor::Processor;
@@ -16,7 +17,7 @@ use crate::scope::Scope;
 use crate::status::StatusBoard;
 use crate::store::{IndexerWriter, Retired};
 use crate::sync::offload::{self, Job};
-use crate::sync::{Latch, Offload};
+use crate::sync::{Latch, Offload, Stopwatch};
 
 /// A batch that touches more objects than this is committed off the async worker. Retired snapshots that
 /// differ from the present one by more changes are dropped there.
@@ -72,6 +73,7 @@ impl<K: Object> Committer<K> {
                 .wiring
                 .board
                 .set_transform_failures(self.receiver.transform_failures());
+            let begun = Stopwatch::start();
             let retired;
             (self.core, retired) = match self.core.runs(&batch) {
                 Offload::Inline => self.core.process(batch),
@@ -80,6 +82,7 @@ impl<K: Object> Committer<K> {
                     offload::run(move || core.process(batch)).await
                 }
             };
+            self.core.wiring.board.processed(begun);
             reaping.reap(retired, self.core.wiring.offload).await;
         }
         reaping.finish().await;
@@ -122,7 +125,12 @@ impl<K: Object> Core<K> {
         let touched = match batch {
             Batch::ReplaceAll { state, .. } => state.items.len().max(stored),
             Batch::Changes { deltas, .. } => deltas.len(),
-            Batch::SyncAll(_) => stored,
+            Batch::SyncAll(_)
+            | Batch::Scope {
+                change: ScopeChange::Removed,
+                ..
+            } => stored,
+            Batch::Confirmed { .. } | Batch::Scope { .. } => 0,
         };
         if touched > LARGE || self.writer.runs_user_code() {
             self.wiring.offload
@@ -136,15 +144,48 @@ impl<K: Object> Core<K> {
         if mutant::is("I9") {
             self.wiring.synced.set();
         }
+        let span = tracing::debug_span!(
+            "commit",
+            resource = self.wiring.board.resource(),
+            keys = keys_of(&batch),
+            rv = tracing::field::Empty,
+        );
+        let _entered = span.enter();
         match batch {
             Batch::Changes { deltas, versions } => self.commit_changes(deltas, &versions),
             Batch::ReplaceAll { state, initial } => self.commit_replacement(state, initial),
             Batch::SyncAll(ticket) => self.resync(&ticket),
+            Batch::Confirmed { initial } => self.commit_confirmation(initial),
+            Batch::Scope {
+                scope,
+                change,
+                revision,
+                initial,
+            } => {
+                self.commit_scope(&scope, change, initial);
+                // After the commit: a wait that finds the change settled finds it in the store.
+                self.wiring.board.settle(&scope, revision);
+            }
         }
+        if !span.is_disabled()
+            && let Some(version) = self.writer.indexer().resource_version()
+        {
+            span.record("rv", tracing::field::display(version));
+        }
+        self.wiring.board.set_committed();
         self.wiring.commits.notify_waiters();
         // After that, so that waiters do not wait for it.
         let retired = self.writer.reap();
         (self, retired)
+    }
+}
+
+/// How many keys a batch names.
+fn keys_of<K>(batch: &Batch<K>) -> usize {
+    match batch {
+        Batch::Changes { deltas, .. } => deltas.len(),
+        Batch::ReplaceAll { state, .. } => state.items.len(),
+        Batch::SyncAll(_) | Batch::Confirmed { .. } | Batch::Scope { .. } => 0,
     }
 }
 

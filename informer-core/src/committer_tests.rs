@@ -272,6 +272,7 @@ fn batches(objects: usize) -> [Batch<ConfigMap>; 3] {
         items: items.collect(),
         unusable: Vec::new(),
         unreadable: 0,
+        provenance: crate::delta::Provenance::Server,
         rewind: Rewind::No,
     };
     [

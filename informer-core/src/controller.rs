@@ -12,6 +12,7 @@ mod request;
 mod runner;
 mod status;
 mod trigger;
+mod weak;
 mod worker;
 mod writes;
 
@@ -27,7 +28,10 @@ pub use owner::OwnerKind;
 pub use predicate::{Change, Predicate};
 pub use request::Request;
 pub use runner::{Run, Stopped};
+#[cfg(feature = "metrics")]
+pub use status::ControllerMetrics;
 pub use status::{ControllerStatus, FailingKey, RunningKey, Totals, WaitingKey};
+pub use weak::WeakController;
 
 use crate::informer::SharedInformer;
 use crate::key::ObjectKey;
@@ -186,12 +190,15 @@ impl<K: Object> Controller<K> {
         self.shared.book.lock().status(&self.shared.name, queue)
     }
 
+    /// Returns a handle that shows the status and does not keep the controller alive.
+    pub fn downgrade(&self) -> WeakController {
+        WeakController::new(&self.shared)
+    }
+
     /// Returns a key whose reconcile has not ended although its time limit passed a minute ago: it blocks its
     /// thread, and cannot be cancelled.
     pub fn stuck(&self) -> Option<RunningKey> {
-        let limit = self.shared.options.time_limit.saturating_add(STUCK_AFTER);
-        let longest = self.shared.book.lock().longest();
-        longest.filter(|running| running.elapsed > limit)
+        self.downgrade().stuck()
     }
 
     /// Runs the workers until `run.stop` is cancelled, and returns what was left. A controller runs once: its

@@ -17,7 +17,7 @@ use crate::key::ObjectKey;
 use crate::processor::{Audience, EventStream, Processor, Served};
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::status::{Coverage, Position, StatusBoard};
+use crate::status::{Coverage, EventKind, Position, StatusBoard};
 use crate::store;
 
 /// Returns how many times more CPU time `cost` takes for `large` than for `small`.
@@ -107,7 +107,7 @@ fn an_event_is_reported_without_a_walk_over_all_scopes() {
             version: None,
             coverage: Coverage::Complete,
         };
-        time(|| (0..200).for_each(|_| reporter.event(&position)))
+        time(|| (0..200).for_each(|_| reporter.event(EventKind::Modified, &position)))
     });
     assert!(
         ratio < 50.0,

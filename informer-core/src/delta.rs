@@ -24,11 +24,15 @@ use crate::storage::Stored;
 
 pub use fifo::Fifo;
 // Users receive tickets, and only the processor creates them. The workspace's tests do as well.
+pub use crate::scope::Revision;
 #[cfg(not(feature = "__internals"))]
 pub(crate) use queue::ResyncTicket;
 #[cfg(feature = "__internals")]
 pub use queue::ResyncTicket;
 pub use queue::{Closed, DeltaFifo, DeltaReceiver, DeltaSender, QueueOptions};
+pub(crate) use queue::{Joined, QueueGauge};
+#[cfg(all(test, not(feature = "__model")))]
+pub(crate) use replace::Provenance;
 pub(crate) use replace::Rewind;
 pub use replace::{ReplaceAll, ReplaceBuilder};
 pub use transform::Transform;
@@ -92,6 +96,33 @@ pub enum Batch<K> {
     },
     /// A resync: every object is delivered again to these handlers.
     SyncAll(ResyncTicket),
+    /// The server has confirmed the state of a scope that was read from a file.
+    Confirmed {
+        /// How it counts towards the initial sync.
+        initial: InitialSync,
+    },
+    /// A scope was added to the informer or removed from it, or selects other objects from now on.
+    Scope {
+        /// The scope.
+        scope: Scope,
+        /// What happened to it.
+        change: ScopeChange,
+        /// The number of the change.
+        revision: Revision,
+        /// How a removal counts towards the initial sync, which no longer needs a state of the scope.
+        initial: InitialSync,
+    },
+}
+
+/// A change of the scopes of an informer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScopeChange {
+    /// It was added: its first state follows.
+    Added,
+    /// Its objects are selected by other selectors: their whole state follows.
+    Reselected,
+    /// It was removed, with all its objects.
+    Removed,
 }
 
 /// How a whole state counts towards the initial sync, which needs one whole state of every scope.
@@ -103,6 +134,8 @@ pub enum InitialSync {
     Completes,
     /// It does not: its scope had a state before.
     Relist,
+    /// It does not yet: it was read from a file, and the server has not confirmed it.
+    Seed,
 }
 
 impl<K: Object> fmt::Debug for Delta<K> {
@@ -139,6 +172,8 @@ impl<K: Object> fmt::Debug for Batch<K> {
                 .field("initial", initial)
                 .finish(),
             Self::SyncAll(ticket) => f.debug_tuple("SyncAll").field(ticket).finish(),
+            Self::Confirmed { initial } => f.debug_tuple("Confirmed").field(initial).finish(),
+            Self::Scope { scope, change, .. } => f.debug_tuple("Scope").field(scope).field(change).finish(),
         }
     }
 }

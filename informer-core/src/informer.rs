@@ -2,6 +2,7 @@
 //! readers.
 
 mod builder;
+mod changes;
 mod erased;
 mod error;
 mod informer_status;
@@ -9,7 +10,13 @@ mod lifecycle;
 mod options;
 mod pending;
 mod resync;
+mod saver;
+mod scope_task;
+mod scopes;
+mod sources;
+mod vitals;
 mod wait;
+mod warm_files;
 
 use std::fmt;
 use std::future::Future;
@@ -21,11 +28,11 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::delta::QueueGauge;
 use crate::handler::{AsyncEventHandler, EventHandler, HandlerOptions};
 use crate::object::Object;
 use crate::processor::{EarlyStop, EventStream, Processor, Registration, Served, run_async, run_blocking};
 use crate::resource_version::ResourceVersion;
-use crate::selector::Selector;
 use crate::source::ListWatch;
 use crate::status::StatusBoard;
 use crate::store::{Index, IndexDefinition, IndexError, IndexValue, Indexer};
@@ -35,12 +42,15 @@ pub use builder::SharedInformerBuilder;
 pub use erased::DynInformer;
 pub(crate) use erased::{SyncOutlook, SyncState};
 pub use error::{
-    AddHandlerError, BuildError, NeverShown, NotSynced, ShutdownTimeout, StartError, WaitError, WaitForError,
+    AddHandlerError, BuildError, NeverShown, NotSynced, ScopeError, ShutdownTimeout, StartError, WaitError,
+    WaitForError,
 };
 pub use informer_status::{InformerStatus, StatusWatch};
 use lifecycle::RunState;
-pub use options::{InformerOptions, Namespaces};
+pub use options::{AWAITED, InformerOptions, Namespaces, check_namespace};
 pub use pending::PendingScopes;
+use scopes::Scopes;
+pub(crate) use vitals::{Life, Vitals};
 
 /// A local, indexed, current copy of the objects of one kind, with events for its changes.
 ///
@@ -86,8 +96,8 @@ struct Shared<K: Object> {
     stopped: Latch,
     /// Notified after each commit. Wakes its waiters in their order, which a seeded run depends on.
     commits: Arc<Notify>,
-    /// The label selector of every request.
-    selector: Selector,
+    queue: QueueGauge<K>,
+    scopes: Arc<Scopes<K>>,
     /// For handlers and streams that are added without options.
     handler_defaults: HandlerOptions,
     run_state: Mutex<RunState<K>>,
@@ -378,6 +388,11 @@ impl<K: Object> SharedInformer<K> {
     #[doc(hidden)]
     pub fn kept_handlers(&self) -> usize {
         self.shared.processor.kept()
+    }
+
+    /// Whether both are handles to the same informer.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Returns whether the informer has stopped. It cannot be started again.

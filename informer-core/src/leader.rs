@@ -199,6 +199,27 @@ impl LeaderElection {
         LeaderWatch::new(self.status.subscribe())
     }
 
+    /// The namespace of the Lease.
+    pub fn lease_namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The name of the Lease.
+    pub fn lease_name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns a function that reads the status for metrics. It does not keep the election alive, and returns
+    /// `None` once the last handle and its leadership were dropped. The lease is `namespace/name`.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(&self) -> impl Fn() -> Option<(String, LeaderStatus)> + Send + Sync + 'static {
+        let (lease, status) = (self.describe(), self.status.subscribe());
+        move || {
+            status.has_changed().ok()?;
+            Some((lease.clone(), status.borrow().clone()))
+        }
+    }
+
     /// The lease: `namespace/name`.
     fn describe(&self) -> String {
         format!("{}/{}", self.namespace, self.name)

@@ -31,6 +31,7 @@ pub mod controller;
 mod cost_tests;
 pub mod delta;
 mod error;
+mod fast_paths;
 mod handler;
 mod informer;
 mod key;
@@ -49,6 +50,7 @@ mod status;
 mod storage;
 pub mod store;
 mod sync;
+mod warm;
 pub mod workqueue;
 
 pub use audit::{AuditHandler, AuditOptions};
@@ -57,7 +59,7 @@ pub use error::debug_error as __debug_error;
 /// Not part of the API: the options that the builders of informers and factories share.
 #[doc(hidden)]
 pub mod __options {
-    pub use crate::informer::{InformerOptions, Namespaces};
+    pub use crate::informer::{AWAITED, InformerOptions, Namespaces, check_namespace};
 }
 pub use handler::{
     AsyncEventHandler, Deleted, Event, EventHandler, Filtered, HandlerOptions, HandlerResync, Handlers,
@@ -65,25 +67,29 @@ pub use handler::{
 };
 pub use informer::{
     AddHandlerError, BuildError, DynInformer, InformerStatus, NeverShown, NotSynced, PendingScopes,
-    SharedInformer, SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, WaitError, WaitForError,
+    ScopeError, SharedInformer, SharedInformerBuilder, ShutdownTimeout, StartError, StatusWatch, WaitError,
+    WaitForError,
 };
 pub use key::{ObjectKey, ParseKeyError};
 pub use object::{AnyObject, Object, Projected};
 pub use processor::{
     BufferMode, EventStream, HandlerEnded, HandlerState, HandlerStatus, Registration, Removal,
 };
-pub use reflector::{BackoffConfig, InitialState, ReflectorConfig};
+pub use reflector::{BackoffConfig, InitialState, ReflectorConfig, RequestBudget, RequestBudgetOptions};
 pub use resource_version::ResourceVersion;
 pub use scope::Scope;
 pub use status::{
     AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, Counts, Differences, LastError,
-    ScopeStatus, State, WatchErrorHandler, WatchListVerdict,
+    LastList, RelistReason, Relists, ScopeStatus, State, WatchErrorHandler, WatchListVerdict,
 };
 #[cfg(all(feature = "__internals", feature = "packed"))]
 #[doc(hidden)]
 pub use storage::pack_by_default as __pack_by_default;
 pub use storage::{Storage, Stored};
+#[cfg(feature = "metrics")]
+pub use sync::Histogram;
 pub use sync::Offload;
 #[cfg(feature = "__simulation")]
 #[doc(hidden)]
 pub use sync::simulation;
+pub use warm::WarmStart;

@@ -1,6 +1,7 @@
 //! Delivers events to handlers: one buffer and one task per handler, so that a slow handler delays only
 //! itself.
 
+mod arrivals;
 mod buffer;
 mod distribution;
 mod inside;
@@ -25,8 +26,8 @@ use crate::object::Object;
 use crate::store::Snapshot;
 use crate::sync::{Mutex, Signal};
 
-pub(crate) use distribution::{Audience, Distribution};
-use distribution::{Publication, Then};
+use distribution::Then;
+pub(crate) use distribution::{Audience, Distribution, Publication};
 pub(crate) use listener::{Listener, Served};
 use registration::Control;
 pub(crate) use registration::EarlyStop;

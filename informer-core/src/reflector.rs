@@ -1,10 +1,13 @@
 //! The list-and-watch loop of one scope: lists, watches, and lists again when necessary.
 
 mod backoff;
+mod budget;
+mod capacity;
 mod list;
 mod probe;
 mod pulse;
 mod relist_request;
+mod seed;
 mod state;
 mod watch;
 mod watch_list;
@@ -15,21 +18,30 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
-use crate::delta::{Closed, DeltaSender};
+use crate::delta::{Closed, DeltaSender, ScopeChange};
 use crate::mutant;
 use crate::object::Object;
+use crate::resource_version::ResourceVersion;
+use crate::scope::Revision;
 use crate::source::{ListWatch, SourceError};
-use crate::status::{Reporter, State};
+use crate::status::{RelistReason, Reporter, State};
 use crate::sync::simulation;
+use crate::warm::WarmFile;
 
 pub use backoff::BackoffConfig;
 use backoff::{Backoff, scale};
+use budget::{Lane, ReadTurn};
+pub use budget::{RequestBudget, RequestBudgetOptions};
 pub(crate) use relist_request::RelistRequest;
 use state::{Memory, Next, Phase};
 
 /// The longest wait a server can request by `Retry-After`. Longer ones are cut to this.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(600);
+
+/// The wait before the whole state is read again after a limit was reached, randomly up to twice as long.
+const OVER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The settings of list and watch requests: sizes, timeouts and retries.
 #[derive(Clone, Debug)]
@@ -52,9 +64,18 @@ pub struct ReflectorConfig {
     /// How long a watch-list may deliver no new object before its end bookmark. Updates and deletions do not
     /// count. The `timeoutSeconds` of the watch limits the whole phase. Default 30 s.
     pub bookmark_deadline: Duration,
-    /// The largest number of objects in a scope. A larger list fails with
-    /// [`SourceError::ListTooLarge`]. Default 10,000,000.
+    /// The largest number of objects of an informer, over all its scopes. Past it the cache keeps its last
+    /// state, and the state is [`State::LimitReached`]. Default 10,000,000.
+    ///
+    /// Lists are checked while they are read, changes before they are queued; up to
+    /// [`QueueOptions::capacity`](crate::delta::QueueOptions::capacity) changes that wait in the queue come
+    /// on top.
     pub max_objects: usize,
+    /// The largest size of an informer's objects, over all its scopes, as
+    /// [`Snapshot::bytes`](crate::store::Snapshot::bytes) measures it. Enforced like
+    /// [`max_objects`](Self::max_objects). While a list is read, memory holds the changed objects of the new
+    /// state as well. Default: none.
+    pub max_bytes: Option<u64>,
     /// The wait after a failure, and the shortest pause between two requests.
     pub backoff: BackoffConfig,
     /// The wait after a 403 or 404, randomly up to twice as long, and at least the minimum of
@@ -84,6 +105,7 @@ impl Default for ReflectorConfig {
             watch_margin: Duration::from_secs(30),
             bookmark_deadline: Duration::from_secs(30),
             max_objects: 10_000_000,
+            max_bytes: None,
             backoff: BackoffConfig::default(),
             refused_delay: Duration::from_secs(10),
             seed: None,
@@ -104,6 +126,13 @@ pub(crate) struct Reflector<K> {
     memory: Memory,
     backoff: Backoff,
     random: SmallRng,
+    budget: Option<RequestBudget>,
+    /// Held while the whole state is read.
+    turn: Option<ReadTurn>,
+    /// The file of a warm start, until it was read.
+    saved: Option<Arc<WarmFile<K>>>,
+    /// How long a watch from a saved version may be silent.
+    confirm_within: Duration,
 }
 
 impl<K: Object> Reflector<K> {
@@ -130,29 +159,99 @@ impl<K: Object> Reflector<K> {
             memory,
             backoff,
             random,
+            budget: None,
+            turn: None,
+            saved: None,
+            confirm_within: Duration::ZERO,
         }
     }
 
-    /// Runs until the queue is closed. May be called again after a panic.
+    /// Shares a budget of requests with other reflectors.
+    pub(crate) fn share(&mut self, budget: Option<RequestBudget>) {
+        self.budget = budget;
+    }
+
+    /// Starts from a saved cache, if the file can be used.
+    pub(crate) fn seed_from(&mut self, file: Arc<WarmFile<K>>) {
+        self.confirm_within = file.confirm_within();
+        self.saved = Some(file);
+    }
+
+    /// Reads the first state not older than this version.
+    pub(crate) fn not_older_than(&mut self, version: ResourceVersion) {
+        self.memory.not_older_than(version);
+    }
+
+    /// Reads from this source from the next [`run`](Self::run) on.
+    pub(crate) fn read_from(&mut self, source: Arc<dyn ListWatch<K>>) {
+        self.source = source;
+    }
+
+    /// Announces that the source selects other objects from now on, so that waits wait for their state.
+    pub(crate) async fn reselect(&mut self, revision: Revision) -> Result<(), Closed> {
+        // The saved objects were selected by the source before.
+        self.saved = None;
+        self.queue.scope_changed(ScopeChange::Reselected, revision).await
+    }
+
+    /// Counts a read of the whole state that the program caused.
+    pub(crate) fn relists(&self, reason: RelistReason) {
+        if self.memory.last().is_some() {
+            self.reporter.relists(reason);
+        }
+    }
+
+    /// Reports that no request is sent, until the next [`run`](Self::run).
+    pub(crate) fn pause(&mut self) {
+        self.turn = None;
+        self.reporter.paused();
+    }
+
+    /// Adds the scope to the store.
+    pub(crate) async fn join(&self, revision: Revision) -> Result<(), Closed> {
+        self.queue.scope_changed(ScopeChange::Added, revision).await
+    }
+
+    /// Removes the scope and its objects from the store.
+    pub(crate) async fn leave(&mut self, revision: Revision) -> Result<(), Closed> {
+        self.turn = None;
+        self.queue.scope_changed(ScopeChange::Removed, revision).await
+    }
+
+    /// Runs until the queue is closed. May be called again after a panic, and after its future was dropped:
+    /// it then reads the whole state, not older than what it saw.
     pub(crate) async fn run(&mut self) {
-        self.memory.advance(Instant::now());
-        let mut phase = self.memory.start();
+        self.turn = None;
+        let Ok(mut phase) = self.first_phase().await else {
+            return;
+        };
+        let mut pause = state::Pause::Backoff { at_least: None };
         loop {
             let before = phase.name();
-            let step = match phase {
-                Phase::WatchList { from } => self.watch_list(from).await,
-                Phase::List { from } => self.list(from).await,
-                Phase::Watch { from } => self.watch(from).await,
-                Phase::Probe { from } => Ok(self.probe(from).await),
+            self.wait_for_turn(&phase, &pause).await;
+            let span = phase.span(self.reporter.resource(), self.reporter.scope());
+            let step = async {
+                match phase {
+                    Phase::WatchList { from } => self.watch_list(from).await,
+                    Phase::List { from } => self.list(from).await,
+                    Phase::Watch { from } => self.watch(from).await,
+                    Phase::Probe { from } => Ok(self.probe(from).await),
+                }
             };
+            let step = step.instrument(span).await;
+            self.turn = None;
             let Ok(Next {
                 phase: next,
-                pause,
+                pause: after,
                 report,
             }) = step
             else {
                 return;
             };
+            pause = after;
+            if let Some(reason) = self.memory.take_relist() {
+                self.reporter.relists(reason);
+            }
             let wait = self.wait_for(&pause);
             if let Some((error, state)) = report {
                 self.reporter.failed(&error, state.into_state(&error, wait));
@@ -168,6 +267,9 @@ impl<K: Object> Reflector<K> {
 
     /// Reports a panic in [`run`](Self::run), most likely of a custom source, and waits.
     pub(crate) async fn panicked(&mut self) {
+        if self.memory.last().is_some() {
+            self.reporter.relists(RelistReason::Panicked);
+        }
         let error = SourceError::Protocol("the source panicked".to_owned());
         let retry_in = self.backoff.next();
         self.reporter.failed(
@@ -178,6 +280,23 @@ impl<K: Object> Reflector<K> {
             },
         );
         tokio::time::sleep(retry_in).await;
+    }
+
+    /// Waits until the budget allows the next request.
+    async fn wait_for_turn(&mut self, phase: &Phase, pause: &state::Pause) {
+        let Some(budget) = self.budget.clone() else {
+            return;
+        };
+        self.turn = None;
+        let is_read = matches!(phase, Phase::WatchList { .. } | Phase::List { .. });
+        if is_read {
+            self.turn = budget.read(&mut self.random).await;
+        }
+        let lane = match pause {
+            state::Pause::None | state::Pause::Minimum if !is_read => Lane::Resumed,
+            _ => Lane::AfterFailure,
+        };
+        budget.start(lane).await;
     }
 
     fn wait_for(&mut self, pause: &state::Pause) -> Duration {
@@ -191,6 +310,7 @@ impl<K: Object> Reflector<K> {
                 .backoff
                 .next()
                 .max(at_least.unwrap_or_default().min(LONGEST_RETRY_AFTER)),
+            state::Pause::OverLimit => scale(OVER_LIMIT, 1.0 + self.random.random::<f64>()),
             state::Pause::Refused => {
                 let delay = self.backoff.at_least_minimum(self.config.refused_delay);
                 scale(delay, 1.0 + self.random.random::<f64>())

@@ -1,5 +1,8 @@
 //! The informers of one factory: at most one per kind; started, awaited and stopped together.
 
+mod changes;
+mod health;
+mod lease;
 mod progress;
 mod wait;
 
@@ -14,8 +17,13 @@ use tokio::sync::watch;
 
 use crate::informer::{DynInformer, SharedInformer, ShutdownTimeout, StartError};
 use crate::object::{Content, Object};
+use crate::scope::Scope;
 use crate::sync::Mutex;
 
+pub use changes::RegistryChanges;
+pub use health::{NoProgress, NotCurrent, ProgressCheck, ProgressLimits, Stall};
+pub use lease::Released;
+use lease::{Others, Uses};
 pub use progress::{InformerProgress, SyncProgress, SyncReport};
 pub use wait::{SyncError, Unsynced, WaitLimits, WaitingFor};
 
@@ -31,7 +39,7 @@ pub struct Registry {
 #[derive(Default)]
 struct RegistryInner {
     contents: Mutex<Contents>,
-    /// Incremented when informers are started, or all are stopped.
+    /// Incremented when informers are requested or started, or all are stopped.
     changed: watch::Sender<u64>,
 }
 
@@ -57,6 +65,9 @@ struct Registered {
     informer: DynInformer,
     stage: Stage,
     start_warning: StartWarning,
+    uses: Uses,
+    namespaces: NamespacesOf,
+    options: OptionsOf,
 }
 
 /// Whether the log warned that the informer is not started although others are.
@@ -64,6 +75,24 @@ struct Registered {
 enum StartWarning {
     Pending,
     Logged,
+}
+
+/// Whose namespaces an informer covers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NamespacesOf {
+    /// Those of all informers, which may change.
+    Registry,
+    /// Its own.
+    Informer,
+}
+
+/// Whose options an informer was built with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OptionsOf {
+    /// Those of all informers: another one can be built.
+    Registry,
+    /// Its own, which are used up.
+    Informer,
 }
 
 /// What the registry has done with an informer.
@@ -99,10 +128,20 @@ impl Registry {
         if contents.entries.iter().any(is_it) {
             return Err(informer);
         }
-        contents
-            .entries
-            .push(Registered::new(resource, &informer, Stage::Prepared));
+        let mut entry = Registered::new(resource, &informer, Stage::Prepared);
+        entry.options = OptionsOf::Informer;
+        contents.entries.push(entry);
         Ok(())
+    }
+
+    /// Records that an informer has namespaces of its own: [`following`](Self::following) leaves it out.
+    pub fn keep_namespaces<K: Object>(&self, resource: &GroupVersionResource) {
+        let kind = TypeId::of::<K>();
+        for entry in &mut self.inner.contents.lock().entries {
+            if entry.kind == kind && entry.resource == *resource {
+                entry.namespaces = NamespacesOf::Informer;
+            }
+        }
     }
 
     /// Returns the informer of this type and resource, and creates it first if necessary. After a shutdown
@@ -120,10 +159,14 @@ impl Registry {
         let kind = TypeId::of::<K>();
         let mut contents = self.inner.contents.lock();
         let is_it = |entry: &Registered| entry.kind == kind && entry.resource == *resource;
-        let informer = match contents.take(is_it) {
-            Some(present) => present.typed().expect("entries are found by their type"),
-            None => contents.make(resource, make)?,
-        };
+        if let Some(present) = contents.take(is_it) {
+            contents.used_without_lease(is_it);
+            return Ok(present.typed().expect("entries are found by their type"));
+        }
+        let informer = contents.make(resource, make)?;
+        contents.used_without_lease(is_it);
+        drop(contents);
+        self.inner.announce();
         Ok(informer)
     }
 
@@ -139,16 +182,46 @@ impl Registry {
     ) -> Result<DynInformer, E> {
         let mut contents = self.inner.contents.lock();
         let is_it = |entry: &Registered| entry.content == Content::Objects && entry.resource == *resource;
-        match contents.take(is_it) {
-            Some(present) => Ok(present),
-            None => contents.make(resource, make).map(DynInformer::new),
+        if let Some(present) = contents.take(is_it) {
+            contents.used_without_lease(is_it);
+            return Ok(present);
         }
+        let informer = contents.make(resource, make)?;
+        contents.used_without_lease(is_it);
+        drop(contents);
+        self.inner.announce();
+        Ok(DynInformer::new(informer))
     }
 
     /// The requested informers, in request order.
     pub fn informers(&self) -> Vec<DynInformer> {
         let contents = self.inner.contents.lock();
         contents.requested().map(|entry| entry.informer.clone()).collect()
+    }
+
+    /// The resource of each requested informer, and its scopes.
+    pub fn resources(&self) -> Vec<(GroupVersionResource, Vec<Scope>)> {
+        let contents = self.inner.contents.lock();
+        let resources = contents.requested().map(|entry| {
+            let scopes = entry.informer.status().scopes.into_iter();
+            let scopes = scopes
+                .map(|scope| scope.scope)
+                .filter(|scope| !scope.is_awaited());
+            (entry.resource.clone(), scopes.collect())
+        });
+        resources.collect()
+    }
+
+    /// The requested informers with what identifies each, for metrics.
+    #[cfg(feature = "metrics")]
+    pub fn identified(&self) -> Vec<Identified> {
+        let contents = self.inner.contents.lock();
+        let requested = contents.requested().map(|entry| Identified {
+            resource: entry.resource.clone(),
+            view: entry.view(),
+            informer: entry.informer.clone(),
+        });
+        requested.collect()
     }
 
     /// Starts every requested informer that is not started. Call it again after more were requested.
@@ -187,6 +260,24 @@ impl Registry {
         SyncProgress::new(&self.inner)
     }
 
+    /// Returns a watch that waits for changes of the status of any informer.
+    pub fn changes(&self) -> RegistryChanges {
+        RegistryChanges::new(&self.inner)
+    }
+
+    /// Waits until the registry is shut down or dropped. The future does not keep the registry alive.
+    pub fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut changed = self.inner.changed.subscribe();
+        let inner = Arc::downgrade(&self.inner);
+        async move {
+            let is_open = || {
+                let inner = inner.upgrade();
+                inner.is_some_and(|inner| inner.contents.lock().closing == Closing::Open)
+            };
+            while is_open() && changed.changed().await.is_ok() {}
+        }
+    }
+
     /// Stops every informer; see [`SharedInformer::shutdown`]. Informers requested afterwards are stopped
     /// ones. May be called repeatedly and concurrently.
     pub async fn shutdown(&self) {
@@ -210,6 +301,19 @@ impl Registry {
             false => Err(RegistryShutdownTimeout { stuck }),
         }
     }
+}
+
+/// An informer of a registry, and what distinguishes it from the others.
+#[cfg(feature = "metrics")]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Identified {
+    /// The resource of its objects.
+    pub resource: GroupVersionResource,
+    /// The part of each object that it holds: `objects`, `metadata`, or the type of a projection.
+    pub view: String,
+    /// The informer.
+    pub informer: DynInformer,
 }
 
 impl Drop for Registry {
@@ -276,6 +380,13 @@ impl Contents {
         Ok(informer)
     }
 
+    /// Records that an informer was requested without a lease.
+    fn used_without_lease(&mut self, is_it: impl Fn(&Registered) -> bool) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| is_it(entry)) {
+            entry.uses.others = Others::Unknown;
+        }
+    }
+
     fn add(&mut self, entry: Registered) {
         if self.closing == Closing::Closed {
             entry.informer.stop();
@@ -314,6 +425,23 @@ impl Registered {
             informer: DynInformer::new(informer.clone()),
             stage,
             start_warning: StartWarning::Pending,
+            uses: Uses::default(),
+            namespaces: NamespacesOf::Registry,
+            options: OptionsOf::Registry,
+        }
+    }
+
+    #[cfg(feature = "metrics")]
+    fn view(&self) -> String {
+        match self.content {
+            Content::Objects => "objects".to_owned(),
+            Content::Metadata => "metadata".to_owned(),
+            // The name of its resource ends with the type: `pods (PodOnNode)`.
+            Content::Projection => {
+                let name = self.informer.resource();
+                let ends = name.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));
+                ends.unwrap_or("projection").to_owned()
+            }
         }
     }
 

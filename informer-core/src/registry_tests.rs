@@ -60,3 +60,24 @@ async fn nothing_is_started_after_the_registry_was_closed() {
     // A failed start would be logged, and reported as an error of its own.
     assert!(matches!(contents.entries[0].stage, Stage::Created));
 }
+
+/// Whether a future is ready at once.
+fn is_ready(future: impl Future<Output = ()>) -> bool {
+    use futures::FutureExt as _;
+    future.now_or_never().is_some()
+}
+
+#[tokio::test]
+async fn a_registry_reports_when_it_is_shut_down_or_dropped() {
+    let registry = Registry::new();
+    let (one, other) = (registry.closed(), registry.closed());
+    registry.start();
+    assert!(!is_ready(one), "a start is a change, and not the end");
+    registry.shutdown().await;
+    assert!(is_ready(other) && is_ready(registry.closed()));
+
+    let dropped = Registry::new();
+    let closed = dropped.closed();
+    drop(dropped);
+    assert!(is_ready(closed));
+}

@@ -4,17 +4,17 @@
 //! compression: a reflector sees decoded objects, bookmarks and errors only.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::key::ObjectKey;
-use crate::object::{Name, Object};
+use crate::object::Object;
 use crate::printable::Printable;
 use crate::resource_version::ResourceVersion;
 
+mod advice;
 mod answer;
 mod connection_error;
 mod credentials;
@@ -26,14 +26,17 @@ mod format;
 mod gzip;
 mod identities;
 mod json;
+mod known;
 mod kube_source;
 mod limits;
 mod list_body;
 mod list_options;
 mod list_pace;
+mod origin;
 pub mod protobuf;
 mod recovery;
 mod request;
+mod source_object;
 mod watch_body;
 
 #[cfg(any(test, feature = "__internals"))]
@@ -48,11 +51,17 @@ pub use decode::{Decode, DecodeError, DecodeOn, Encoding, Identity, ManagedField
 pub use error::{ServerStatus, SourceError};
 pub use identities::{IdentityEvent, IdentityStream};
 pub use json::JsonDecoder;
+pub use known::Known;
+pub(crate) use known::Lookup;
 pub(crate) use kube_source::check_namespace;
 pub use kube_source::{KubeSource, KubeSourceError, KubeSourceOptions};
 pub use list_options::{ListOptions, ListOptionsError};
+pub(crate) use origin::Origin;
 pub use recovery::Recovery;
 pub(crate) use request::DecodesGzip;
+pub use source_object::SourceObject;
+#[cfg(feature = "packed")]
+pub(crate) use source_object::saturated;
 
 /// Lists and watches one kind in one scope (all namespaces, or one).
 ///
@@ -75,8 +84,31 @@ pub trait ListWatch<K>: Send + Sync + 'static {
         Box::pin(async move { Ok(identities::of_list(self.list(request).await?)) })
     }
 
+    /// Like [`list`](Self::list), but may yield [`ListEvent::Unchanged`] for objects that `known` contains.
+    ///
+    /// The default yields whole objects. Override it if reading an identity is cheaper than decoding.
+    fn list_except(
+        &self,
+        request: ListRequest,
+        known: Known,
+    ) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
+        let _ = known;
+        self.list(request)
+    }
+
     /// Requests changes. The stream ends with `None` when the server closes the watch normally.
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>>;
+
+    /// Like [`watch`](Self::watch), but may yield [`WatchEvent::Unchanged`] for initial events whose objects
+    /// `known` contains. The default yields whole objects.
+    fn watch_except(
+        &self,
+        request: WatchRequest,
+        known: Known,
+    ) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
+        let _ = known;
+        self.watch(request)
+    }
 
     /// Whether the source can stream the initial state through a watch.
     fn watch_list(&self) -> WatchListSupport {
@@ -171,7 +203,9 @@ pub enum ListEvent<K> {
     /// The metadata of the page. Yielded once, before or after the items.
     Metadata(ListMetadata),
     /// The next item.
-    Item(Arc<K>),
+    Item(SourceObject<K>),
+    /// The key of the next item, which the [`Known`] objects of [`ListWatch::list_except`] contain.
+    Unchanged(ObjectKey),
     /// An item that could not be decoded.
     Undecodable(Undecodable),
 }
@@ -191,11 +225,14 @@ pub struct ListMetadata {
 #[non_exhaustive]
 pub enum WatchEvent<K> {
     /// An object was created, began to match the selector, or is part of the initial state.
-    Added(Arc<K>),
+    Added(SourceObject<K>),
+    /// The key of an object that is part of the initial state, and that the [`Known`] objects of
+    /// [`ListWatch::watch_except`] contain.
+    Unchanged(ObjectKey),
     /// An object changed.
-    Modified(Arc<K>),
+    Modified(SourceObject<K>),
     /// An object was deleted or no longer matches the selector; this is its last state.
-    Deleted(Arc<K>),
+    Deleted(SourceObject<K>),
     /// Nothing changed up to this version.
     Bookmark {
         /// The version; `None` if the server sent none. Such a bookmark has no effect.
@@ -219,7 +256,8 @@ impl<K: Object> fmt::Debug for ListEvent<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Metadata(metadata) => f.debug_tuple("Metadata").field(metadata).finish(),
-            Self::Item(object) => f.debug_tuple("Item").field(&Name(object.as_ref())).finish(),
+            Self::Item(object) => f.debug_tuple("Item").field(object).finish(),
+            Self::Unchanged(key) => f.debug_tuple("Unchanged").field(key).finish(),
             Self::Undecodable(object) => f.debug_tuple("Undecodable").field(object).finish(),
         }
     }
@@ -228,9 +266,10 @@ impl<K: Object> fmt::Debug for ListEvent<K> {
 impl<K: Object> fmt::Debug for WatchEvent<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Added(object) => f.debug_tuple("Added").field(&Name(object.as_ref())).finish(),
-            Self::Modified(object) => f.debug_tuple("Modified").field(&Name(object.as_ref())).finish(),
-            Self::Deleted(object) => f.debug_tuple("Deleted").field(&Name(object.as_ref())).finish(),
+            Self::Added(object) => f.debug_tuple("Added").field(object).finish(),
+            Self::Modified(object) => f.debug_tuple("Modified").field(object).finish(),
+            Self::Deleted(object) => f.debug_tuple("Deleted").field(object).finish(),
+            Self::Unchanged(key) => f.debug_tuple("Unchanged").field(key).finish(),
             Self::Bookmark { version, mark } => f
                 .debug_struct("Bookmark")
                 .field("version", version)

@@ -2,6 +2,7 @@
 
 pub(crate) mod offload;
 
+mod histogram;
 mod log_limit;
 
 #[cfg(feature = "__simulation")]
@@ -11,6 +12,9 @@ pub(crate) mod simulation;
 
 use tokio::sync::watch;
 
+#[cfg(feature = "metrics")]
+pub use histogram::Histogram;
+pub(crate) use histogram::{CALLS, QUEUE, RECONCILES, Recorder, Stopwatch};
 pub(crate) use log_limit::LogLimit;
 
 /// A mutex that ignores poisoning: every critical section of this crate keeps its data valid at each step.
@@ -152,11 +156,39 @@ pub enum Offload {
     Inline,
 }
 
-/// The message of a caught panic.
+/// The message of a caught panic, if it is a literal.
+///
+/// Only a literal is known to hold nothing of an object. A formatted message may quote one by accident, as
+/// the `unwrap` of an error does, and this text is part of `status()`. The panic hook of the program has
+/// received the whole message, with the place of the panic.
 pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
-    payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned())
+    if let Some(literal) = payload.downcast_ref::<&'static str>() {
+        return (*literal).to_owned();
+    }
+    let text = match payload.is::<String>() {
+        true => "its message is formatted and may quote an object; the panic hook received it",
+        false => "a panic without a message",
+    };
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::panic_text;
+
+    fn check(panic: impl FnOnce() + std::panic::UnwindSafe, expected: &str) {
+        let payload = std::panic::catch_unwind(panic).expect_err("it panics");
+        assert_eq!(panic_text(payload.as_ref()), expected);
+    }
+
+    #[test]
+    fn only_a_literal_message_of_a_panic_is_kept() {
+        check(|| panic!("no luck"), "no luck");
+        let value = std::hint::black_box("confidential");
+        let hidden = "its message is formatted and may quote an object; the panic hook received it";
+        check(|| panic!("cannot use {value}"), hidden);
+        let failed: Result<(), &str> = std::hint::black_box(Err(value));
+        check(move || failed.unwrap(), hidden);
+        check(|| std::panic::panic_any(7), "a panic without a message");
+    }
 }

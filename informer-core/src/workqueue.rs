@@ -26,6 +26,8 @@ pub use get::Get;
 pub use item::Item;
 pub use limiter::{RateLimiter, default_controller_limiter};
 pub use shutdown::Left;
+#[cfg(feature = "metrics")]
+pub use status::QueueMetrics;
 pub use status::QueueStatus;
 
 use crate::sync::{Distance, Mutex, MutexGuard};
@@ -99,7 +101,7 @@ impl<T: Clone + Eq + Hash + Send + 'static> QueueKey for T {}
 /// | `ShutDown` | [`shut_down`](Self::shut_down); it does not wait |
 /// | `ShutDownWithDrain` | [`drain`](Self::drain), which also waits for queued keys and reports delayed ones |
 /// | `ShutDown` during a drain | [`abort`](Self::abort), which returns what is left |
-/// | metrics | [`status`](Self::status) |
+/// | metrics | [`status`](Self::status); the feature `metrics` of the crate `informers` |
 /// | `workqueue.Queue`, `Touch` | [`Priority`] |
 pub struct WorkQueue<T> {
     shared: Arc<Shared<T>>,
@@ -255,6 +257,28 @@ impl<T: QueueKey> WorkQueue<T> {
     /// Returns counts and times.
     pub fn status(&self) -> QueueStatus {
         self.update(|state, clock| state.status(clock.now()))
+    }
+
+    /// Returns a function that reads the queue for metrics. It does not keep the queue alive, and returns
+    /// `None` once the last handle was dropped.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(&self) -> impl Fn() -> Option<QueueMetrics> + Send + Sync + 'static {
+        let shared = Arc::downgrade(&self.shared);
+        move || {
+            let queue = Self {
+                shared: shared.upgrade()?,
+            };
+            Some(queue.read_metrics())
+        }
+    }
+
+    #[cfg(feature = "metrics")]
+    pub(crate) fn read_metrics(&self) -> QueueMetrics {
+        self.update(|state, clock| QueueMetrics {
+            status: state.status(clock.now()),
+            waits: state.waits.histogram(),
+            work: state.work.histogram(),
+        })
     }
 
     /// Changes the state, then wakes those for whom it changed.

@@ -1,6 +1,7 @@
 //! Finds and reads kubeconfig files, with errors that name the files.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -72,6 +73,18 @@ impl Files {
             paths: vec![path.to_path_buf()],
             why,
         }
+    }
+}
+
+impl fmt::Display for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths = match self {
+            Self::Named(paths) => paths.as_slice(),
+            Self::Default(path) => std::slice::from_ref(path),
+            Self::Nowhere => return f.write_str("no kubeconfig"),
+        };
+        let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        write!(f, "kubeconfig {}", paths.join(", "))
     }
 }
 

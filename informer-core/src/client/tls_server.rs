@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::CertificateParams;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast};
@@ -29,7 +30,7 @@ pub(super) enum Speaks {
 
 pub(super) struct Server {
     pub(super) port: u16,
-    certificate: Vec<u8>,
+    certificate: rcgen::Certificate,
     pub(super) seen: Arc<Seen>,
 }
 
@@ -46,22 +47,36 @@ pub(super) struct Seen {
 
 /// A certificate for 127.0.0.1, and TLS with it.
 pub(super) fn tls(protocols: &[&[u8]]) -> (Vec<u8>, TlsAcceptor) {
-    let rcgen::CertifiedKey { cert, signing_key } =
-        rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let (certificate, acceptor) = tls_with(params(), protocols);
+    (certificate.der().to_vec(), acceptor)
+}
+
+pub(super) fn params() -> CertificateParams {
+    CertificateParams::new(["127.0.0.1".to_owned()]).unwrap()
+}
+
+fn tls_with(params: CertificateParams, protocols: &[&[u8]]) -> (rcgen::Certificate, TlsAcceptor) {
+    let signing_key = rcgen::KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&signing_key).unwrap();
     let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-    (cert.der().to_vec(), TlsAcceptor::from(Arc::new(config)))
+    (certificate, TlsAcceptor::from(Arc::new(config)))
 }
 
 impl Server {
     pub(super) async fn start(speaks: Speaks) -> Self {
+        Self::start_with(speaks, params()).await
+    }
+
+    /// Starts a server whose certificate has these properties. It signs itself.
+    pub(super) async fn start_with(speaks: Speaks, params: CertificateParams) -> Self {
         let (certificate, acceptor) = match speaks {
-            Speaks::Http1 => tls(&[b"http/1.1"]),
-            Speaks::Http2(_) => tls(&[b"h2", b"http/1.1"]),
+            Speaks::Http1 => tls_with(params, &[b"http/1.1"]),
+            Speaks::Http2(_) => tls_with(params, &[b"h2", b"http/1.1"]),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -95,8 +110,13 @@ impl Server {
 
     pub(super) fn config(&self) -> kube::Config {
         let mut config = kube::Config::new(format!("https://127.0.0.1:{}", self.port).parse().unwrap());
-        config.root_cert = Some(vec![self.certificate.clone()]);
+        config.root_cert = Some(vec![self.certificate.der().to_vec()]);
         config
+    }
+
+    /// The certificate as PEM.
+    pub(super) fn pem(&self) -> String {
+        self.certificate.pem()
     }
 
     /// Sends an event to every open watch.

@@ -9,7 +9,7 @@ use crate::handler::{Notification, Origin};
 use crate::key::ObjectKey;
 use crate::mutant;
 use crate::object::Object;
-use crate::processor::{Audience, Distribution};
+use crate::processor::{Audience, Distribution, Publication};
 use crate::scope::Scope;
 use crate::storage::Stored;
 use crate::store::{ListedObject, Missing, Outcome, Replacement};
@@ -27,6 +27,7 @@ impl<K: Object> Core<K> {
             unusable,
             unreadable,
             rewind,
+            provenance: _,
         } = state;
         let recreated = self.recreated(&scope, &unusable, rewind);
         let missing = match unreadable {
@@ -63,21 +64,36 @@ impl<K: Object> Core<K> {
 
         // An informer over several namespaces: each of them has its own first list.
         let origin = match initial {
-            InitialSync::First | InitialSync::Completes => Origin::Initial,
+            InitialSync::First | InitialSync::Completes | InitialSync::Seed => Origin::Initial,
             InitialSync::Relist => Origin::Live,
         };
         // Before the commit is visible, for the reason given in `commit_changes`.
         let mut publication = self.wiring.processor.publication();
         commit.publish();
-        if initial == InitialSync::Completes {
-            // After the commit, so that `has_synced` is never true without the objects (I9). Before any
-            // delivery: a handler that reads the cache, or whose registration is synced, must find the
-            // informer synced.
-            self.writer.filled();
-            self.wiring.synced.set();
-            publication.complete_initial_state();
+        match initial {
+            InitialSync::Completes => self.complete_initial_state(&mut publication),
+            InitialSync::Seed => self.writer.seeded(),
+            InitialSync::First | InitialSync::Relist => {}
         }
         deliver(&mut publication.distribute(), replacement, origin);
+    }
+
+    /// Completes the initial sync, if the scope whose saved state was confirmed is the last one.
+    pub(super) fn commit_confirmation(&mut self, initial: InitialSync) {
+        if initial == InitialSync::Completes {
+            let mut publication = self.wiring.processor.publication();
+            self.complete_initial_state(&mut publication);
+            drop(publication.distribute());
+        }
+    }
+
+    /// Called after the commit, so that `has_synced` is never true without the objects (I9). Before any
+    /// delivery: a handler that reads the cache, or whose registration is synced, must find the informer
+    /// synced.
+    pub(super) fn complete_initial_state(&self, publication: &mut Publication<'_, K>) {
+        self.writer.filled();
+        self.wiring.synced.set();
+        publication.complete_initial_state();
     }
 
     /// The keys under which the list has an unusable object that is not the cached one. The cached object was
@@ -142,7 +158,11 @@ fn present(unusable: &[(ObjectKey, Unusable)], recreated: &HashSet<ObjectKey>) -
 }
 
 /// Delivers deletions first, then the rest in list order, as upstream's RealFIFO does.
-fn deliver<K: Object>(distribution: &mut Distribution<'_, K>, replacement: Replacement<K>, origin: Origin) {
+pub(super) fn deliver<K: Object>(
+    distribution: &mut Distribution<'_, K>,
+    replacement: Replacement<K>,
+    origin: Origin,
+) {
     for (key, last_known) in replacement.removed {
         distribution.deliver(Audience::All, Notification::missed(key, last_known));
     }

@@ -244,7 +244,7 @@ impl<K: Object> ControllerBuilder<K> {
             primary: self.primary,
             queue,
             options: self.options,
-            book: Arc::new(Mutex::new(Book::default())),
+            book: Arc::new(Mutex::new(Book::new())),
             registrations: vec![first?],
             triggers: Mutex::new(self.triggers),
         };

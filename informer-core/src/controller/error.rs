@@ -37,7 +37,8 @@ pub enum ReconcileError {
     /// The reconciler returned an error.
     #[error("{0}")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
-    /// The reconciler panicked.
+    /// The reconciler panicked, with this message. A formatted message may quote an object, and is replaced
+    /// by a note.
     #[error("the reconciler panicked: {0}")]
     Panicked(String),
     /// The reconciler ran longer than the limit, and was cancelled.

@@ -9,7 +9,11 @@ use super::error::ReconcileError;
 use super::runner::Stopped;
 use crate::key::ObjectKey;
 use crate::printable::Printable;
-use crate::sync::LogLimit;
+#[cfg(feature = "metrics")]
+use crate::sync::Histogram;
+use crate::sync::{LogLimit, RECONCILES, Recorder};
+#[cfg(feature = "metrics")]
+use crate::workqueue::QueueMetrics;
 use crate::workqueue::QueueStatus;
 
 /// What a controller is doing.
@@ -88,13 +92,34 @@ pub struct Totals {
     pub unconfirmed_writes: u64,
 }
 
+/// What the metrics of a controller need. Unlike [`ControllerStatus`] it names no key.
+#[cfg(feature = "metrics")]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ControllerMetrics {
+    /// The name of the controller.
+    pub name: String,
+    /// The work queue.
+    pub queue: QueueMetrics,
+    /// The number of keys that are being reconciled.
+    pub running: usize,
+    /// The number of keys that wait until the caches show their writes.
+    pub waiting: usize,
+    /// The number of keys whose last reconcile failed.
+    pub failing: usize,
+    /// Counts since the controller was built.
+    pub totals: Totals,
+    /// How long reconciles took, whatever their result.
+    pub durations: Histogram,
+}
+
 /// The record behind [`ControllerStatus`].
-#[derive(Default)]
 pub(super) struct Book {
     running: HashMap<ObjectKey, (Instant, u32)>,
     waiting: HashMap<ObjectKey, (Instant, usize)>,
     failing: HashMap<ObjectKey, Failing>,
     totals: Totals,
+    durations: Recorder,
     /// Keys that a worker took and did not start, or that became due again after the stop.
     not_started: Vec<ObjectKey>,
     cancelled: Vec<ObjectKey>,
@@ -110,12 +135,32 @@ struct Failing {
 }
 
 impl Book {
+    pub(super) fn new() -> Self {
+        Self {
+            running: HashMap::new(),
+            waiting: HashMap::new(),
+            failing: HashMap::new(),
+            totals: Totals::default(),
+            durations: Recorder::new(RECONCILES),
+            not_started: Vec::new(),
+            cancelled: Vec::new(),
+            failure_log: LogLimit::default(),
+            write_log: LogLimit::default(),
+        }
+    }
+
+    fn ended(&mut self, key: &ObjectKey) {
+        if let Some((since, _)) = self.running.remove(key) {
+            self.durations.record(|| since.elapsed());
+        }
+    }
+
     pub(super) fn started(&mut self, key: &ObjectKey, attempt: u32) {
         self.running.insert(key.clone(), (Instant::now(), attempt));
     }
 
     pub(super) fn succeeded(&mut self, key: &ObjectKey) {
-        self.running.remove(key);
+        self.ended(key);
         self.failing.remove(key);
         self.totals.succeeded += 1;
     }
@@ -129,7 +174,7 @@ impl Book {
         error: &ReconcileError,
     ) -> Option<u64> {
         let now = Instant::now();
-        self.running.remove(key);
+        self.ended(key);
         let total = match error {
             ReconcileError::Failed(_) => &mut self.totals.failed,
             ReconcileError::Panicked(_) => &mut self.totals.panicked,
@@ -148,7 +193,7 @@ impl Book {
     }
 
     pub(super) fn cancelled(&mut self, key: &ObjectKey) {
-        self.running.remove(key);
+        self.ended(key);
         self.totals.cancelled += 1;
         self.cancelled.push(key.clone());
     }
@@ -188,6 +233,19 @@ impl Book {
             elapsed: since.elapsed(),
             attempt,
         })
+    }
+
+    #[cfg(feature = "metrics")]
+    pub(super) fn metrics(&self, name: &str, queue: QueueMetrics) -> ControllerMetrics {
+        ControllerMetrics {
+            name: name.to_owned(),
+            queue,
+            running: self.running.len(),
+            waiting: self.waiting.len(),
+            failing: self.failing.len(),
+            totals: self.totals,
+            durations: self.durations.histogram(),
+        }
     }
 
     pub(super) fn status(&self, name: &str, queue: QueueStatus) -> ControllerStatus {

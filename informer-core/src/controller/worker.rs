@@ -19,6 +19,7 @@ use super::writes::{self, Confirmation, Unconfirmed, Writes};
 use crate::key::ObjectKey;
 use crate::leader::Leadership;
 use crate::object::Object;
+use crate::resource_version::ResourceVersion;
 use crate::sync::{panic_text, simulation};
 use crate::workqueue::Item;
 
@@ -85,7 +86,9 @@ where
         let span = tracing::info_span!(
             "reconcile",
             controller = &*shared.name,
+            resource = shared.primary.resource(),
             key = %item.key(),
+            rv = version_of(&shared, item.key()).map(tracing::field::display),
             attempt,
             outcome = tracing::field::Empty,
         );
@@ -96,6 +99,11 @@ where
         span.in_scope(|| settle(&shared, item.key(), attempt, outcome, &permit.stop));
         release(&shared, item, writes, &permit).await;
     }
+}
+
+/// The version of the object that the reconcile finds in the cache.
+fn version_of<K: Object>(shared: &ControllerShared<K>, key: &ObjectKey) -> Option<ResourceVersion> {
+    shared.primary.indexer().peek().stored(key)?.version()
 }
 
 async fn call<K, R, F, E>(

@@ -1,5 +1,6 @@
 //! `DeltaFifo`: the bounded log of changes between its senders and its receiver.
 
+mod gauge;
 mod grouped;
 mod receiver;
 mod sender;
@@ -9,18 +10,20 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::intake::Intake;
-use super::replace::ReplaceAll;
+use super::replace::{Provenance, ReplaceAll};
 use super::transform::{Transform, Transformer};
-use super::{Batch, Delta, InitialSync};
+use super::{Batch, Delta, InitialSync, ScopeChange};
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
-use crate::scope::Scope;
+use crate::scope::{Revision, Scope};
 use crate::storage::Packing;
 use crate::sync::{Mutex, Offload};
 
+pub(crate) use gauge::QueueGauge;
 pub use receiver::DeltaReceiver;
 pub use sender::DeltaSender;
+pub(crate) use sender::Joined;
 
 /// The queue between reflectors and committer.
 ///
@@ -103,6 +106,8 @@ impl DeltaFifo {
             options: options.capacity(options.capacity).batch(options.batch),
             replacing: BTreeSet::new(),
             unsynced: scopes.iter().cloned().collect(),
+            taken: 0,
+            added_again: BTreeSet::new(),
             senders: scopes.len(),
             closed: scopes.is_empty(),
             consumer: None,
@@ -145,7 +150,17 @@ enum LogEntry<K> {
     Apply(Apply<K>),
     ReplaceAll(ReplaceAll<K>),
     SyncAll(ResyncTicket),
-    Bookmark { scope: Scope, version: ResourceVersion },
+    Bookmark {
+        scope: Scope,
+        version: ResourceVersion,
+    },
+    /// The server has confirmed the state of a scope that came from a file.
+    Confirm(Scope),
+    Scope {
+        scope: Scope,
+        change: ScopeChange,
+        revision: Revision,
+    },
 }
 
 /// One change as the source delivered it. Its object is transformed when it is popped, not when it is sent: a
@@ -175,6 +190,10 @@ struct Queue<K> {
     /// Scopes whose first `ReplaceAll` was not popped yet. The only record of the initial sync: batches are
     /// committed in the order in which they are popped, so the committer needs none.
     unsynced: BTreeSet<Scope>,
+    /// The number of batches that were taken.
+    taken: u64,
+    /// Scopes of `unsynced` that were removed and added again, and whose removal was not popped yet.
+    added_again: BTreeSet<Scope>,
     senders: usize,
     closed: bool,
     consumer: Option<Waker>,
@@ -190,7 +209,10 @@ impl<K> Queue<K> {
             LogEntry::ReplaceAll(state) => !self.replacing.contains(&state.scope),
             // These carry no object and merge with a neighbour of their kind. The bound is for those that
             // alternate; it is above `capacity`, so that a bookmark does not wait behind changes.
-            LogEntry::SyncAll(_) | LogEntry::Bookmark { .. } => self.log.len() < 2 * self.options.capacity,
+            LogEntry::SyncAll(_)
+            | LogEntry::Bookmark { .. }
+            | LogEntry::Confirm(_)
+            | LogEntry::Scope { .. } => self.log.len() < 2 * self.options.capacity,
         }
     }
 
@@ -245,12 +267,37 @@ impl<K> Queue<K> {
         let taken = match self.log.pop_front()? {
             LogEntry::ReplaceAll(state) => {
                 self.replacing.remove(&state.scope);
-                let initial = self.count_replaced(&state.scope);
+                let initial = match state.provenance {
+                    Provenance::Server => self.count_replaced(&state.scope),
+                    Provenance::File => InitialSync::Seed,
+                };
                 Taken::Whole(Batch::ReplaceAll { state, initial })
             }
+            LogEntry::Confirm(scope) => Taken::Whole(Batch::Confirmed {
+                initial: self.count_replaced(&scope),
+            }),
             LogEntry::SyncAll(ticket) => Taken::Whole(Batch::SyncAll(ticket)),
+            LogEntry::Scope {
+                scope,
+                change,
+                revision,
+            } => {
+                let initial = match change {
+                    ScopeChange::Added | ScopeChange::Reselected => InitialSync::Relist,
+                    // It was added again meanwhile, and its new state is awaited.
+                    ScopeChange::Removed if self.added_again.remove(&scope) => InitialSync::Relist,
+                    ScopeChange::Removed => self.count_replaced(&scope),
+                };
+                Taken::Whole(Batch::Scope {
+                    scope,
+                    change,
+                    revision,
+                    initial,
+                })
+            }
             first => Taken::Changes(self.take_changes(first)),
         };
+        self.taken += 1;
         // All of them, not one: which of them has room now depends on what each wants to send.
         self.producers.drain(..).for_each(Waker::wake);
         Some(taken)

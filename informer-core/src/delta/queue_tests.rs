@@ -314,6 +314,7 @@ impl Run {
                 };
                 prop_assert_eq!(initial, expected);
             }
+            Batch::Confirmed { .. } => return Err(TestCaseError::fail("nothing was confirmed")),
             Batch::SyncAll(ticket) => {
                 let mut handlers = Vec::new();
                 while let Some(Sent::Sync(handler)) = self.log.front() {
@@ -325,6 +326,7 @@ impl Run {
                 prop_assert_eq!(ticket, ResyncTicket::new(handlers));
             }
             Batch::Changes { deltas, versions } => self.popped_changes(&deltas, versions)?,
+            Batch::Scope { .. } => return Err(TestCaseError::fail("no scope was added or removed")),
         }
         Ok(())
     }

@@ -9,14 +9,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::intake::{Admission, Identified, Intake};
 use super::transform::{Transformer, Unusable};
 use super::{Delta, Departed};
+use crate::fast_paths;
 use crate::key::ObjectKey;
 use crate::mutant;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
-use crate::source::Undecodable;
+use crate::source::{Identity, Known, Lookup, SourceObject, Undecodable};
 use crate::storage::{Arrival, Stored};
-use crate::store::Indexer;
+use crate::store::{Indexer, Snapshot};
 use crate::sync::{Offload, offload};
 
 /// The whole state of one scope at one version.
@@ -34,6 +35,15 @@ pub struct ReplaceAll<K> {
     pub unreadable: usize,
     /// Whether the server's history was rewound, so that older versions are valid.
     pub(crate) rewind: Rewind,
+    pub(crate) provenance: Provenance,
+}
+
+/// Where a whole state comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provenance {
+    Server,
+    /// The file of a warm start: the server has not confirmed it.
+    File,
 }
 
 /// Whether a state may be older than what was seen before.
@@ -56,8 +66,8 @@ const TRANSFORM_BATCH: usize = 128;
 pub struct ReplaceBuilder<K> {
     intake: Intake,
     transformer: Transformer<K>,
-    /// The store that the state will replace, if it is known.
-    store: Option<Indexer<K>>,
+    /// What the store had when the state began to arrive.
+    before: Arc<Before<K>>,
     /// Received and not transformed or packed yet, in arrival order. Always empty if there is nothing to do.
     pending: Vec<(ObjectKey, Received<K>)>,
     /// Objects in arrival order; `None` where one was deleted before the state was complete.
@@ -66,6 +76,27 @@ pub struct ReplaceBuilder<K> {
     places: HashMap<ObjectKey, usize>,
     unusable: HashMap<ObjectKey, Unusable>,
     unreadable: usize,
+    /// The size of the objects in `items`.
+    bytes: u64,
+    /// The size of the objects in `pending`, as they were received.
+    pending_bytes: u64,
+}
+
+/// The state of the store when a whole state began to arrive.
+struct Before<K> {
+    scope: Scope,
+    /// `None` if it was empty, or is not known.
+    snapshot: Option<Snapshot<K>>,
+}
+
+impl<K: Object> Lookup for Before<K> {
+    fn contains(&self, identity: &Identity) -> bool {
+        let (Some(snapshot), Some(key)) = (&self.snapshot, &identity.key) else {
+            return false;
+        };
+        let (version, uid) = (identity.version.as_ref(), identity.uid.as_deref());
+        snapshot.unchanged(&self.scope, key, version, uid).is_some()
+    }
 }
 
 /// What arrived for one key.
@@ -77,6 +108,15 @@ enum Received<K> {
 }
 
 impl<K: Object> Received<K> {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::New(Delta::Added(object) | Delta::Updated(object)) | Self::Unchanged(object) => {
+                u64::from(object.bytes())
+            }
+            Self::New(Delta::Deleted(_) | Delta::Unusable(_)) => 0,
+        }
+    }
+
     /// The delta to apply. Call it where user code may run.
     fn prepare(self, key: &ObjectKey, transformer: &Transformer<K>) -> Delta<K> {
         match self {
@@ -87,21 +127,28 @@ impl<K: Object> Received<K> {
 }
 
 impl<K: Object> ReplaceBuilder<K> {
-    pub(super) fn new(intake: Intake, transformer: Transformer<K>, store: Option<Indexer<K>>) -> Self {
+    pub(super) fn new(intake: Intake, transformer: Transformer<K>, store: Option<&Indexer<K>>) -> Self {
+        let before = Arc::new(Before {
+            scope: intake.scope().clone(),
+            snapshot: store.map(Indexer::peek).filter(|snapshot| !snapshot.is_empty()),
+        });
         Self {
             intake,
             transformer,
-            store,
+            before,
             pending: Vec::new(),
             items: Vec::new(),
             places: HashMap::new(),
             unusable: HashMap::new(),
             unreadable: 0,
+            bytes: 0,
+            pending_bytes: 0,
         }
     }
 
     /// Adds an object, or replaces the earlier state of its key.
-    pub async fn upsert(&mut self, object: Arc<K>) {
+    pub async fn upsert(&mut self, object: impl Into<SourceObject<K>>) {
+        let object = object.into();
         match self.intake.identify(object.meta()) {
             Identified::Key(key) => {
                 let received = match self.unchanged(&key, object.meta()) {
@@ -116,8 +163,34 @@ impl<K: Object> ReplaceBuilder<K> {
     }
 
     fn unchanged(&self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Stored<K>> {
-        let snapshot = self.store.as_ref()?.peek();
-        snapshot.unchanged(self.intake.scope(), key, meta).cloned()
+        let snapshot = self.before.snapshot.as_ref()?;
+        let (version, uid) = (ResourceVersion::of(meta), meta.uid.as_deref());
+        snapshot
+            .unchanged(self.intake.scope(), key, version.as_ref(), uid)
+            .cloned()
+    }
+
+    /// The objects that a source need not decode: [`keep`](Self::keep) finds them. Empty once the state is
+    /// complete.
+    pub(crate) fn known(&self) -> Known {
+        match self.before.snapshot {
+            Some(_) if fast_paths::are_on() => Known::of(&self.before),
+            _ => Known::nothing(),
+        }
+    }
+
+    /// Adds the object that the store had under this key, because its state is listed again.
+    pub(crate) async fn keep(&mut self, key: ObjectKey) {
+        let snapshot = self.before.snapshot.as_ref();
+        match snapshot.and_then(|snapshot| snapshot.stored(&key)).cloned() {
+            Some(stored) => {
+                if let Admission::Granted = self.intake.admit(&key) {
+                    self.receive(key, Received::Unchanged(stored)).await;
+                }
+            }
+            // The source yielded what it was not given. The object exists, but its state is unknown.
+            None => self.unreadable += 1,
+        }
     }
 
     /// Removes an object that was deleted before the state was complete.
@@ -149,6 +222,7 @@ impl<K: Object> ReplaceBuilder<K> {
             self.apply(key, delta);
             return;
         }
+        self.pending_bytes += received.bytes();
         self.pending.push((key, received));
         if self.pending.len() >= TRANSFORM_BATCH {
             self.apply_pending().await;
@@ -158,6 +232,7 @@ impl<K: Object> ReplaceBuilder<K> {
     /// Transforms what is pending, off the async worker, and applies it.
     pub(crate) async fn apply_pending(&mut self) {
         let pending = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
         if pending.is_empty() {
             return;
         }
@@ -179,6 +254,12 @@ impl<K: Object> ReplaceBuilder<K> {
     /// How many objects are part of the state so far, usable or not. Reported as the progress of a list.
     pub(crate) fn seen(&self) -> usize {
         self.named() + self.unreadable
+    }
+
+    /// The size of the objects so far. Before [`apply_pending`](Self::apply_pending) an object that was sent
+    /// twice may count twice, and none is packed.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes + self.pending_bytes
     }
 
     /// Whether objects wait for their transform. Until then, an object that was sent twice may count twice.
@@ -207,6 +288,14 @@ impl<K: Object> ReplaceBuilder<K> {
         self.finish_with(version, Rewind::No).await
     }
 
+    /// Like [`finish`](Self::finish), for a state from a file.
+    pub(crate) async fn finish_seed(self, version: ResourceVersion) -> ReplaceAll<K> {
+        ReplaceAll {
+            provenance: Provenance::File,
+            ..self.finish(version).await
+        }
+    }
+
     /// Like [`finish`](Self::finish), also after a rewind of the server.
     pub(crate) async fn finish_with(mut self, version: ResourceVersion, rewind: Rewind) -> ReplaceAll<K> {
         self.apply_pending().await;
@@ -217,6 +306,7 @@ impl<K: Object> ReplaceBuilder<K> {
             unusable: self.unusable.into_iter().collect(),
             unreadable: self.unreadable,
             rewind,
+            provenance: Provenance::Server,
         }
     }
 
@@ -227,8 +317,13 @@ impl<K: Object> ReplaceBuilder<K> {
         let place = self.places.get(&key).copied();
         match delta {
             Delta::Added(object) | Delta::Updated(object) => match place {
-                Some(place) => self.items[place] = Some((key, object)),
+                Some(place) => {
+                    self.bytes += u64::from(object.bytes());
+                    let before = self.items[place].replace((key, object));
+                    self.bytes -= before.map_or(0, |(_, before)| u64::from(before.bytes()));
+                }
                 None => {
+                    self.bytes += u64::from(object.bytes());
                     self.places.insert(key.clone(), self.items.len());
                     self.items.push(Some((key, object)));
                 }
@@ -243,7 +338,8 @@ impl<K: Object> ReplaceBuilder<K> {
 
     fn discard(&mut self, key: &ObjectKey) {
         if let Some(place) = self.places.remove(key) {
-            self.items[place] = None;
+            let before = self.items[place].take();
+            self.bytes -= before.map_or(0, |(_, before)| u64::from(before.bytes()));
         }
     }
 }

@@ -91,6 +91,14 @@ impl<K> Transformer<K> {
         }
     }
 
+    /// The same storage, for objects that were transformed before.
+    pub(crate) fn without_transform(&self) -> Self {
+        Self {
+            transform: None,
+            ..self.clone()
+        }
+    }
+
     /// Where [`transform`](Self::transform) must be called for many objects.
     pub(crate) fn runs_on(&self) -> Offload {
         match &self.transform {
@@ -156,19 +164,19 @@ impl<K: Object> Transformer<K> {
         object: Stored<K>,
         arrival: Arrival,
     ) -> Result<Stored<K>, Unusable> {
-        let object = match object.into_decoded() {
-            Ok(object) => object,
+        let (object, bytes) = match object.into_decoded() {
+            Ok(decoded) => decoded,
             Err(packed) => return Ok(packed),
         };
         let Some(transform) = &self.transform else {
-            return Ok(self.packing.store(object, arrival));
+            return Ok(self.packing.store(object, bytes, arrival));
         };
         // Read before the transform runs: one that fails may have changed them.
         let uid = object.meta().uid.clone();
         let version = version.cloned().or_else(|| ResourceVersion::of(object.meta()));
         run(transform, object)
             .and_then(|object| keeps_key(object, key))
-            .map(|object| self.packing.store(object, arrival))
+            .map(|object| self.packing.store(object, bytes, arrival))
             .map_err(|reason| {
                 self.failures.record(key);
                 Unusable { reason, uid, version }

@@ -8,22 +8,25 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::lifecycle::{Components, RunState};
-use super::options::{InformerOptions, check_scopes};
+use super::options::{AWAITED, InformerOptions, Namespaces, check_scopes};
+use super::saver::Saver;
+use super::scopes::{Parts, Scopes};
+use super::sources::{MakeSource, SourceMaker};
+use super::warm_files::WarmFiles;
 use super::{BuildError, Shared, SharedInformer};
-use crate::audit::{AuditOptions, Auditor, IdentitiesOf, TypedScopeStore};
 use crate::committer::{Committer, Wiring};
 use crate::delta::{DeltaFifo, Transform};
-use crate::object::{AnyObject, Object, is_cluster_scoped};
+use crate::object::{AnyObject, Object};
 use crate::processor::Processor;
-use crate::reflector::{Reflector, RelistRequest};
 use crate::scope::Scope;
 use crate::selector::Selector;
 use crate::source::protobuf::DecodeProtobuf;
-use crate::source::{KubeSource, KubeSourceError, KubeSourceOptions, ListOptionsError, ListWatch};
-use crate::status::{Reporter, StatusBoard};
+use crate::source::{KubeSource, ListWatch};
+use crate::status::StatusBoard;
 use crate::storage::{Packing, Storage};
 use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex, Offload};
+use crate::warm::{Codec, WarmStart};
 
 /// Configures one informer. Created by [`SharedInformer::builder`].
 #[must_use = "nothing happens before `build`"]
@@ -35,6 +38,7 @@ pub struct SharedInformerBuilder<K: Object> {
     /// Makes the storage, if it is set.
     packing: Option<MakePacking<K>>,
     indexes: Vec<AddIndex<K>>,
+    warm: Option<(WarmStart, Codec<K>)>,
 }
 
 /// Adds one index to an empty store.
@@ -44,29 +48,34 @@ type AddIndex<K> = Box<dyn FnOnce(&Indexer<K>) -> Result<(), IndexError> + Send>
 type MakePacking<K> = Box<dyn FnOnce(Offload) -> Packing<K> + Send>;
 
 /// The sources of the objects.
-enum Sources<K> {
-    /// A client. The function captures the kind, which may be known only at run time.
-    FromClient(Box<MakeSource<K>>),
+pub(super) enum Sources<K> {
+    /// A client.
+    FromClient {
+        client: kube::Client,
+        api_version: String,
+        /// Captures the kind, which may be known only at run time.
+        make: Arc<MakeSource<K>>,
+    },
     /// Custom sources.
     Custom(Vec<Arc<dyn ListWatch<K>>>),
 }
-
-type MakeSource<K> = dyn Fn(Scope, KubeSourceOptions, Option<DecodeProtobuf<K>>) -> Made<K> + Send + Sync;
-
-type Made<K> = Result<Arc<dyn ListWatch<K>>, KubeSourceError>;
 
 impl<K: Object> SharedInformerBuilder<K> {
     pub(super) fn over_client(client: kube::Client, dynamic_type: K::DynamicType) -> Self
     where
         K: DeserializeOwned,
     {
-        Self::new(Sources::FromClient(Box::new(move |scope, options, protobuf| {
-            let source = KubeSource::<K>::of_type(client.clone(), &dynamic_type, scope, options)?;
-            Ok(Arc::new(match protobuf {
-                Some(decode) => source.protobuf(&dynamic_type, decode),
-                None => source,
-            }))
-        })))
+        Self::new(Sources::FromClient {
+            client: client.clone(),
+            api_version: K::api_version(&dynamic_type).into_owned(),
+            make: Arc::new(move |scope, options, protobuf| {
+                let source = KubeSource::<K>::of_type(client.clone(), &dynamic_type, scope, options)?;
+                Ok(Arc::new(match protobuf {
+                    Some(decode) => source.protobuf(&dynamic_type, decode),
+                    None => source,
+                }))
+            }),
+        })
     }
 
     pub(super) fn over_sources(sources: Vec<Arc<dyn ListWatch<K>>>) -> Self {
@@ -81,10 +90,17 @@ impl<K: Object> SharedInformerBuilder<K> {
             transform: None,
             packing: None,
             indexes: Vec::new(),
+            warm: None,
         }
     }
 
     crate::__shared_options!(K);
+
+    /// The namespaces that were chosen. For the crate `informers` only.
+    #[doc(hidden)]
+    pub fn __namespaces(&self) -> &Namespaces {
+        &self.options.namespaces
+    }
 
     /// Replaces all shared options by those of a factory. For the crate `informers` only.
     #[doc(hidden)]
@@ -116,6 +132,18 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
+    /// Saves the cache in a file, and starts the next run of the program from it: see [`WarmStart`]. Default:
+    /// off.
+    ///
+    /// Objects are serialized and deserialized by the code of their type.
+    pub fn warm_start(mut self, options: WarmStart) -> Self
+    where
+        K: Serialize + DeserializeOwned,
+    {
+        self.warm = Some((options, Codec::json()));
+        self
+    }
+
     /// Adds an index that exists from the start; [`SharedInformer::index`] with the same definition returns
     /// it.
     pub fn index<V: IndexValue>(mut self, definition: &'static IndexDefinition<K, V>) -> Self {
@@ -132,26 +160,38 @@ impl<K: Object> SharedInformerBuilder<K> {
         self
     }
 
-    /// Returns the label selector of every request. The selector of a custom source is unknown.
-    fn selector(&self) -> Result<Selector, BuildError> {
-        match (&self.sources, &self.options.source.list_options.labels) {
-            (Sources::FromClient(_), Some(labels)) => {
-                let parsed = labels.parse().map_err(ListOptionsError::from);
-                Ok(parsed.map_err(KubeSourceError::from)?)
-            }
-            _ => Ok(Selector::everything()),
-        }
-    }
-
     /// Creates the informer. It sends no request.
     ///
     /// # Errors
     /// The first invalid option: an empty namespace, an invalid selector, a page size of zero.
     pub fn build(self) -> Result<SharedInformer<K>, BuildError> {
         self.options.validate()?;
-        let selector = self.selector()?;
-        let sources = sources(&self.sources, &self.options, self.protobuf)?;
+        let warm = self
+            .warm
+            .clone()
+            .map(|warm| WarmFiles::new(warm, &self.sources, &self.options));
         let options = self.options;
+        let (sources, maker) = match self.sources {
+            Sources::Custom(sources) => (sources, None),
+            Sources::FromClient { make, .. } => {
+                let maker = SourceMaker {
+                    make,
+                    options: options.source,
+                    protobuf: self.protobuf,
+                };
+                let scopes = options.namespaces.scopes()?;
+                let sources = scopes
+                    .iter()
+                    .map(|scope| maker.make(scope))
+                    .collect::<Result<Vec<_>, BuildError>>()?;
+                (sources, Some(maker))
+            }
+        };
+        // The selector of a custom source is unknown.
+        let selector = match &maker {
+            Some(maker) => maker.selector()?,
+            None => Selector::everything(),
+        };
         let first = sources.first().ok_or(BuildError::NoSource)?;
         let resource = first.resource().to_owned();
         let scopes: Vec<Scope> = sources
@@ -171,31 +211,40 @@ impl<K: Object> SharedInformerBuilder<K> {
         for add in self.indexes {
             add(&indexer)?;
         }
+        let resource_name = resource.clone();
         let board = Arc::new(StatusBoard::new(resource, &scopes, options.on_watch_error));
         let processor = Arc::new(Processor::new(options.resync));
         let synced = Latch::new();
         let commits = Arc::new(Notify::new());
-        let resync_queue = senders.first().cloned().ok_or(BuildError::NoSource)?;
-        let mut auditors = Vec::new();
-        let reflectors = sources
-            .into_iter()
-            .zip(senders.drain(..))
-            .map(|(source, mut queue)| {
-                let reporter = board.reporter(queue.scope());
-                queue.report_to(reporter.clone());
-                queue.replaces(indexer.clone());
-                let relist = match &options.audit {
-                    Some(audit) => {
-                        let relist = RelistRequest::enabled();
-                        let auditor = auditor(audit, &source, &indexer, &reporter, &relist);
-                        auditors.push(auditor.offload(options.offload).seed(options.reflector.seed));
-                        relist
-                    }
-                    None => RelistRequest::Disabled,
-                };
-                Reflector::new(source, queue, options.reflector.clone(), reporter, relist)
-            })
-            .collect();
+        let root = senders.first().cloned().ok_or(BuildError::NoSource)?;
+        let token = options.token.child_token();
+        let warm = warm
+            .map(|warm| warm.of_resource(&resource_name))
+            .filter(WarmFiles::is_allowed)
+            .map(Arc::new);
+        let saver = warm.clone().map(|files| Saver {
+            files,
+            indexer: indexer.clone(),
+            board: board.clone(),
+            synced: synced.clone(),
+        });
+        let parts = Parts {
+            indexer: indexer.clone(),
+            board: board.clone(),
+            synced: synced.clone(),
+            reflector: options.reflector,
+            budget: options.budget,
+            audit: options.audit,
+            offload: options.offload,
+            warm,
+            token: token.clone(),
+        };
+        let sources = sources.into_iter().zip(senders.drain(..)).collect();
+        let running = Arc::new(Scopes::new(parts, root, sources, maker, selector));
+        if options.namespaces == Namespaces::None {
+            // Custom sources decide what they cover, and refuse.
+            let _ = running.remove(AWAITED);
+        }
         let wiring = Wiring {
             processor: processor.clone(),
             board: board.clone(),
@@ -203,12 +252,11 @@ impl<K: Object> SharedInformerBuilder<K> {
             commits: commits.clone(),
             offload: options.offload,
         };
+        let gauge = receiver.gauge();
         let committer = Committer::new(receiver, writer, &scopes, wiring);
         let components = Components {
-            reflectors,
-            auditors,
+            saver,
             committer,
-            resync_queue,
             handlers: Vec::new(),
             runtime: options.runtime,
         };
@@ -220,55 +268,15 @@ impl<K: Object> SharedInformerBuilder<K> {
                 synced,
                 stopped: Latch::new(),
                 commits,
-                selector,
+                queue: gauge,
+                scopes: running,
                 handler_defaults: options.handler_defaults,
                 run_state: Mutex::new(RunState::Created(Box::new(components))),
-                token: options.token.child_token(),
+                token,
                 tasks: TaskTracker::new(),
             }),
         })
     }
-}
-
-fn sources<K: Object>(
-    sources: &Sources<K>,
-    options: &InformerOptions,
-    protobuf: Option<DecodeProtobuf<K>>,
-) -> Result<Vec<Arc<dyn ListWatch<K>>>, BuildError> {
-    let make = match sources {
-        Sources::Custom(sources) => return Ok(sources.clone()),
-        Sources::FromClient(make) => make,
-    };
-    let scopes = options.namespaces.scopes()?;
-    let mut sources = Vec::with_capacity(scopes.len());
-    for scope in scopes {
-        let namespaced = scope != Scope::All;
-        let source = make(scope, options.source.clone(), protobuf)?;
-        if namespaced && is_cluster_scoped::<K>() {
-            return Err(BuildError::ClusterScoped(source.resource().to_owned()));
-        }
-        sources.push(source);
-    }
-    Ok(sources)
-}
-
-/// Creates the auditor of one scope, which can request a relist from its reflector.
-fn auditor<K: Object>(
-    options: &AuditOptions,
-    source: &Arc<dyn ListWatch<K>>,
-    indexer: &Indexer<K>,
-    reporter: &Reporter,
-    relist: &RelistRequest,
-) -> Auditor {
-    let (indexer, scope) = (indexer.clone(), reporter.scope().clone());
-    let relist = relist.clone();
-    Auditor::new(
-        options.clone(),
-        Box::new(IdentitiesOf(source.clone())),
-        Box::new(TypedScopeStore { indexer, scope }),
-        reporter.clone(),
-        Box::new(move || relist.send()),
-    )
 }
 
 #[cfg(test)]

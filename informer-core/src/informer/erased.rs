@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::watch;
 
 use super::{
-    AddHandlerError, InformerStatus, NotSynced, SharedInformer, ShutdownTimeout, StartError, StatusWatch,
-    WaitError, WaitForError,
+    AddHandlerError, InformerStatus, NotSynced, ScopeError, SharedInformer, ShutdownTimeout, StartError,
+    StatusWatch, Vitals, WaitError, WaitForError,
 };
 use crate::handler::{Event, HandlerOptions};
 use crate::key::ObjectKey;
@@ -22,6 +23,7 @@ use crate::object::{AnyObject, Object};
 use crate::processor::{HandlerState, Registration};
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
+use crate::source::ListOptions;
 use crate::status::{PendingScope, State};
 use crate::store::Freshness;
 
@@ -83,6 +85,13 @@ impl DynInformer {
     /// Returns all keys in order.
     pub fn keys(&self) -> Vec<ObjectKey> {
         self.0.keys()
+    }
+
+    /// Returns at most `limit` keys in order, the first ones from `start` on: one page of
+    /// [`keys`](Self::keys). It costs one search and the page, however many objects there are, and does not
+    /// count as an early read.
+    pub fn keys_from(&self, start: Bound<&ObjectKey>, limit: usize) -> Vec<ObjectKey> {
+        self.0.keys_from(start, limit)
     }
 
     /// The number of objects.
@@ -174,6 +183,43 @@ impl DynInformer {
         self.0.start()
     }
 
+    /// See [`SharedInformer::pause`].
+    pub fn pause(&self) {
+        self.0.pause();
+    }
+
+    /// See [`SharedInformer::resume`].
+    pub fn resume(&self) {
+        self.0.resume();
+    }
+
+    /// See [`SharedInformer::add_namespace`].
+    pub fn add_namespace(&self, namespace: &str) -> Result<(), ScopeError> {
+        self.0.add_namespace(namespace)
+    }
+
+    /// See [`SharedInformer::remove_namespace`].
+    pub fn remove_namespace(&self, namespace: &str) -> Result<(), ScopeError> {
+        self.0.remove_namespace(namespace)
+    }
+
+    /// See [`SharedInformer::change_list_options`].
+    pub fn change_list_options(
+        &self,
+        edit: impl FnOnce(ListOptions) -> ListOptions,
+    ) -> Result<(), ScopeError> {
+        let mut edit = Some(edit);
+        self.0.change_list_options(&mut |options| match edit.take() {
+            Some(edit) => edit(options),
+            None => options,
+        })
+    }
+
+    /// See [`SharedInformer::settled`].
+    pub async fn settled(&self) -> Result<(), WaitError> {
+        self.0.settled().await
+    }
+
     /// See [`SharedInformer::stop`].
     pub fn stop(&self) {
         self.0.stop();
@@ -206,6 +252,10 @@ impl DynInformer {
 
     pub(crate) fn sync_state(&self) -> SyncState {
         self.0.sync_state()
+    }
+
+    pub(crate) fn vitals(&self) -> Vitals {
+        self.0.vitals()
     }
 
     /// Changes when the cache or a handler becomes in sync, or a handler is added or ends.
@@ -263,6 +313,7 @@ trait Erased: Any + Send + Sync {
     fn get(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>>;
     fn list(&self, selector: &Selector) -> Vec<Arc<dyn AnyObject>>;
     fn keys(&self) -> Vec<ObjectKey>;
+    fn keys_from(&self, start: Bound<&ObjectKey>, limit: usize) -> Vec<ObjectKey>;
     fn len(&self) -> usize;
     fn objects(&self) -> usize;
     fn has_synced(&self) -> bool;
@@ -297,13 +348,22 @@ trait Erased: Any + Send + Sync {
     fn status_changes(&self) -> StatusWatch;
     fn start(&self) -> Result<(), StartError>;
     fn stop(&self);
+    fn pause(&self);
+    fn resume(&self);
+    fn add_namespace(&self, namespace: &str) -> Result<(), ScopeError>;
+    fn remove_namespace(&self, namespace: &str) -> Result<(), ScopeError>;
+    fn change_list_options(&self, edit: EditOptions<'_>) -> Result<(), ScopeError>;
+    fn settled(&self) -> BoxFuture<'_, Result<(), WaitError>>;
     fn is_stopped(&self) -> bool;
     fn shutdown(&self) -> BoxFuture<'_, ()>;
     fn shutdown_timeout(&self, time: Duration) -> BoxFuture<'_, Result<(), ShutdownTimeout>>;
     fn was_started(&self) -> bool;
     fn sync_state(&self) -> SyncState;
+    fn vitals(&self) -> Vitals;
     fn sync_changes(&self) -> watch::Receiver<u64>;
 }
+
+type EditOptions<'a> = &'a mut dyn FnMut(ListOptions) -> ListOptions;
 
 type BoxedHandler = Box<dyn FnMut(Event<dyn AnyObject>) + Send>;
 
@@ -336,6 +396,10 @@ impl<K: Object> Erased for SharedInformer<K> {
 
     fn keys(&self) -> Vec<ObjectKey> {
         self.shared.indexer.keys()
+    }
+
+    fn keys_from(&self, start: Bound<&ObjectKey>, limit: usize) -> Vec<ObjectKey> {
+        self.shared.indexer.peek().keys_from(start, limit)
     }
 
     fn len(&self) -> usize {
@@ -423,6 +487,30 @@ impl<K: Object> Erased for SharedInformer<K> {
         self.stop();
     }
 
+    fn pause(&self) {
+        self.pause();
+    }
+
+    fn resume(&self) {
+        self.resume();
+    }
+
+    fn add_namespace(&self, namespace: &str) -> Result<(), ScopeError> {
+        self.add_namespace(namespace)
+    }
+
+    fn remove_namespace(&self, namespace: &str) -> Result<(), ScopeError> {
+        self.remove_namespace(namespace)
+    }
+
+    fn change_list_options(&self, edit: EditOptions<'_>) -> Result<(), ScopeError> {
+        self.change_list_options(edit)
+    }
+
+    fn settled(&self) -> BoxFuture<'_, Result<(), WaitError>> {
+        Box::pin(self.settled())
+    }
+
     fn is_stopped(&self) -> bool {
         self.is_stopped()
     }
@@ -466,6 +554,10 @@ impl<K: Object> Erased for SharedInformer<K> {
             },
             names: missing.into_iter().map(|(name, _)| name).collect(),
         }
+    }
+
+    fn vitals(&self) -> Vitals {
+        SharedInformer::vitals(self)
     }
 
     fn sync_changes(&self) -> watch::Receiver<u64> {

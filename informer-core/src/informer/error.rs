@@ -53,6 +53,24 @@ pub enum StartError {
     NoRuntime,
 }
 
+/// Why the namespaces or selectors of an informer cannot be changed.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum ScopeError {
+    /// The informer covers all namespaces.
+    #[error("{0} are watched in all namespaces; build the informer with `namespaces` to add and remove some")]
+    AllNamespaces(String),
+    /// The informer has custom sources.
+    #[error("the informer has custom sources, which decide what they list and watch")]
+    CustomSource,
+    /// The informer has stopped.
+    #[error("the informer has stopped; build a new one")]
+    Stopped,
+    /// The namespace or the selector is not valid.
+    #[error(transparent)]
+    Invalid(#[from] BuildError),
+}
+
 /// Why a handler cannot be added.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -159,6 +177,7 @@ pub struct ShutdownTimeout {
 
 crate::__debug_is_the_message!(
     BuildError,
+    ScopeError,
     StartError,
     AddHandlerError,
     NotSynced,

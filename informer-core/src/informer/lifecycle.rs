@@ -1,25 +1,22 @@
 //! Starts, runs and stops an informer: one supervisor task, and a fixed order of shutdown.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::resync::ResyncDue;
+use super::saver::Saver;
+use super::scopes::Scopes;
 use super::{BoxedRun, Shared, SharedInformer, ShutdownTimeout, StartError, resync};
-use crate::audit::Auditor;
 use crate::committer::Committer;
 use crate::delta::{DeltaSender, ResyncTicket};
 use crate::object::Object;
 use crate::processor::Processor;
-use crate::reflector::Reflector;
 use crate::status::StatusBoard;
 use crate::sync::Latch;
 
@@ -35,12 +32,10 @@ pub(super) enum RunState<K: Object> {
 
 /// What runs once the informer is started.
 pub(super) struct Components<K: Object> {
-    pub(super) reflectors: Vec<Reflector<K>>,
-    pub(super) auditors: Vec<Auditor>,
     pub(super) committer: Committer<K>,
-    pub(super) resync_queue: DeltaSender<K>,
     pub(super) handlers: Vec<BoxedRun>,
     pub(super) runtime: Option<Handle>,
+    pub(super) saver: Option<Saver<K>>,
 }
 
 impl<K: Object> RunState<K> {
@@ -83,29 +78,27 @@ impl<K: Object> SharedInformer<K> {
             unreachable!("matched as created above, under the same lock");
         };
         let Components {
-            reflectors,
-            auditors,
             committer,
-            resync_queue,
             handlers,
+            saver,
             ..
         } = *components;
         let supervisor = Supervisor {
             processor: shared.processor.clone(),
             board: shared.board.clone(),
-            synced: shared.synced.clone(),
             stopped: shared.stopped.clone(),
             token: shared.token.clone(),
             resync: shared.processor.freeze_resync(),
+            scopes: shared.scopes.clone(),
+            saver,
         };
         shared.indexer.start_filling();
+        shared.board.started();
         for handler in handlers {
             tasks.spawn_on(handler, &runtime);
         }
-        tasks.spawn_on(
-            supervisor.run(reflectors, auditors, committer, resync_queue),
-            &runtime,
-        );
+        let resync_queue = shared.scopes.start(&runtime);
+        tasks.spawn_on(supervisor.run(committer, resync_queue), &runtime);
         Ok(())
     }
 
@@ -159,6 +152,7 @@ impl<K: Object> Shared<K> {
         let before = std::mem::replace(&mut *self.run_state.lock(), RunState::Stopped);
         if let RunState::Created(components) = before {
             drop(components);
+            self.scopes.close();
             self.processor.stop();
             self.board.stopped();
             self.stopped.set();
@@ -170,40 +164,38 @@ impl<K: Object> Shared<K> {
 struct Supervisor<K: Object> {
     processor: Arc<Processor<K>>,
     board: Arc<StatusBoard>,
-    synced: Latch,
     stopped: Latch,
     token: CancellationToken,
     resync: Option<Duration>,
+    scopes: Arc<Scopes<K>>,
+    saver: Option<Saver<K>>,
 }
 
 impl<K: Object> Supervisor<K> {
-    async fn run(
-        self,
-        reflectors: Vec<Reflector<K>>,
-        auditors: Vec<Auditor>,
-        committer: Committer<K>,
-        resync_queue: DeltaSender<K>,
-    ) {
-        let mut producers = JoinSet::new();
-        for reflector in reflectors {
-            producers.spawn(until(self.token.clone(), keep_reflecting(reflector)));
-        }
-        for auditor in auditors {
-            producers.spawn(until(self.token.clone(), auditor.run(self.synced.clone())));
-        }
-        match self.resync {
-            Some(period) => {
+    async fn run(self, committer: Committer<K>, resync_queue: Option<DeltaSender<K>>) {
+        let resync = match (self.resync, resync_queue) {
+            (Some(period), Some(queue)) => {
                 let handlers = ResyncOf(self.processor.clone());
-                producers.spawn(until(
-                    self.token.clone(),
-                    resync::run(period, handlers, resync_queue),
-                ));
+                let resync = resync::run(period, handlers, queue);
+                Some(tokio::spawn(until(self.token.clone(), resync)))
             }
             // No resync will be sent. The queue closes when its last sender is dropped, so this one must go.
-            None => drop(resync_queue),
-        }
+            _ => None,
+        };
+        let saving = self.saver.clone().map(|saver| {
+            let saving = saver.run();
+            tokio::spawn(until(self.token.clone(), saving))
+        });
         let mut committer = tokio::spawn(committer.run());
-        let all_produced = async { while producers.join_next().await.is_some() {} };
+        let all_produced = async {
+            self.token.cancelled().await;
+            self.scopes.close();
+            self.scopes.ended().await;
+            for task in [resync, saving].into_iter().flatten() {
+                // It ends with the token, or panics.
+                let _ = task.await;
+            }
+        };
         let ended = tokio::select! {
             () = all_produced => committer.await,
             // It ends before the producers only if it panics. Without it the cache would stay as it is and
@@ -213,13 +205,20 @@ impl<K: Object> Supervisor<K> {
         if ended.is_err() {
             tracing::error!(resource = %self.board.resource(), "the committer panicked; the informer stops");
         }
+        if let Some(saver) = &self.saver {
+            saver.save().await;
+        }
     }
 }
 
 impl<K: Object> Drop for Supervisor<K> {
     /// Ends all waits, also when the runtime is dropped while the informer runs.
     fn drop(&mut self) {
+        if !self.token.is_cancelled() {
+            self.board.set_broken();
+        }
         self.token.cancel();
+        self.scopes.close();
         self.processor.stop();
         self.board.stopped();
         self.stopped.set();
@@ -229,15 +228,6 @@ impl<K: Object> Drop for Supervisor<K> {
 /// Runs a future until the token is cancelled, then drops it.
 async fn until(token: CancellationToken, future: impl Future<Output = ()>) {
     token.run_until_cancelled_owned(future).await;
-}
-
-/// Runs a reflector and restarts it after a panic, for example in a custom source.
-async fn keep_reflecting<K: Object>(mut reflector: Reflector<K>) {
-    while let Err(payload) = AssertUnwindSafe(reflector.run()).catch_unwind().await {
-        // The panic hook has printed the message. It may quote an object, so it is not logged here.
-        drop(payload);
-        reflector.panicked().await;
-    }
 }
 
 /// Connects the processor to the resync task.

@@ -10,7 +10,7 @@ use super::BuildError;
 use crate::audit::AuditOptions;
 use crate::delta::QueueOptions;
 use crate::handler::HandlerOptions;
-use crate::reflector::ReflectorConfig;
+use crate::reflector::{ReflectorConfig, RequestBudget};
 use crate::scope::Scope;
 use crate::source::{self, KubeSourceError, KubeSourceOptions};
 use crate::status::WatchErrorHandler;
@@ -30,6 +30,7 @@ pub struct InformerOptions {
     pub on_watch_error: Option<WatchErrorHandler>,
     pub audit: Option<AuditOptions>,
     pub handler_defaults: HandlerOptions,
+    pub budget: Option<RequestBudget>,
     pub runtime: Option<Handle>,
     /// Every informer gets a child of this token, so stopping one informer does not stop the others.
     pub token: CancellationToken,
@@ -59,13 +60,22 @@ pub enum Namespaces {
     All,
     /// The listed namespaces: one informer with one list, one watch and one version per namespace.
     These(Vec<String>),
+    /// None. They are added later.
+    None,
+    /// Namespaces that are added when they become known. Until [`AWAITED`] is removed, the informer is not in
+    /// sync.
+    Awaited,
 }
+
+/// Stands for the namespaces that are not known yet. No namespace has this name.
+pub const AWAITED: &str = "";
 
 impl Namespaces {
     /// Returns one scope for all namespaces, or one per listed namespace.
     pub(super) fn scopes(&self) -> Result<Vec<Scope>, BuildError> {
         let namespaces = match self {
             Self::All => return Ok(vec![Scope::All]),
+            Self::None | Self::Awaited => return Ok(vec![Scope::of(Some(AWAITED))]),
             Self::These(namespaces) => namespaces,
         };
         if namespaces.is_empty() {
@@ -81,6 +91,14 @@ impl Namespaces {
         check_scopes(&scopes)?;
         Ok(scopes)
     }
+}
+
+/// Checks the name of a namespace.
+pub fn check_namespace(namespace: &str) -> Result<(), BuildError> {
+    if namespace.is_empty() {
+        return Err(BuildError::EmptyNamespace);
+    }
+    Ok(source::check_namespace(namespace)?)
 }
 
 /// Rejects repeated scopes, and "all namespaces" beside another scope: every object belongs to one source.
@@ -121,6 +139,13 @@ macro_rules! __shared_options {
         pub fn namespaces<N: Into<String>>(mut self, namespaces: impl IntoIterator<Item = N>) -> Self {
             let namespaces = namespaces.into_iter().map(Into::into).collect();
             self.options.namespaces = $crate::__options::Namespaces::These(namespaces);
+            self
+        }
+
+        /// Covers no namespace until some are added with `add_namespace`. Until then nothing is requested and
+        /// the cache is empty.
+        pub fn no_namespaces(mut self) -> Self {
+            self.options.namespaces = $crate::__options::Namespaces::None;
             self
         }
 
@@ -259,7 +284,30 @@ macro_rules! __shared_options {
             self
         }
 
-        /// Sets the largest object that is accepted, in bytes on the wire. Default: 16 MiB.
+        /// Sets how many objects an informer may hold. Default: 10,000,000. See
+        /// [`ReflectorConfig::max_objects`](informer_core::ReflectorConfig::max_objects).
+        ///
+        /// Past a limit the cache keeps its last state and does not grow: `status()` reports
+        /// [`State::LimitReached`](informer_core::State::LimitReached), and the cache is current again when
+        /// the server has less.
+        pub fn max_objects(mut self, objects: usize) -> Self {
+            self.options.reflector.max_objects = objects;
+            self
+        }
+
+        /// Sets the largest size of all objects of an informer, in the approximate bytes of
+        /// [`Snapshot::bytes`](informer_core::store::Snapshot::bytes). Default: no limit. Enforced like
+        /// [`max_objects`](Self::max_objects).
+        pub fn max_bytes(mut self, bytes: u64) -> Self {
+            self.options.reflector.max_bytes = Some(bytes);
+            self
+        }
+
+        /// Sets the largest object that is accepted, in bytes of its encoding. Default: 16 MiB.
+        ///
+        /// A larger one is skipped and reported like one that cannot be decoded: the cache keeps its last
+        /// good state, marked stale. At most 32 MiB beyond the limit are skipped; more of one object ends
+        /// the list or watch with an error.
         pub fn max_object_bytes(mut self, bytes: usize) -> Self {
             self.options.source.max_object_bytes = bytes;
             self
@@ -279,6 +327,20 @@ macro_rules! __shared_options {
             edit: impl FnOnce($crate::source::KubeSourceOptions) -> $crate::source::KubeSourceOptions,
         ) -> Self {
             self.options.source = edit(self.options.source);
+            self
+        }
+
+        /// Shares a budget of requests, so that many informers that start or fail together do not overload
+        /// the server. Default: a factory's informers share one, a single informer has none. See
+        /// [`RequestBudget`](informer_core::RequestBudget).
+        pub fn request_budget(mut self, budget: &$crate::RequestBudget) -> Self {
+            self.options.budget = Some(budget.clone());
+            self
+        }
+
+        /// Removes the limit on requests.
+        pub fn no_request_budget(mut self) -> Self {
+            self.options.budget = None;
             self
         }
 

@@ -17,7 +17,8 @@ use crate::store::{Progress, Snapshot};
 
 impl<K: Object> SharedInformer<K> {
     /// Waits until the cache holds everything up to a version, such as the one a write returned. Afterwards
-    /// no read returns an older state.
+    /// no read returns an older state. Namespaces that were added and selectors that were changed before this
+    /// call count.
     ///
     /// # Cost
     /// Events and bookmarks advance the version of the cache. A write that the informer receives as an event
@@ -30,15 +31,43 @@ impl<K: Object> SharedInformer<K> {
     /// [`WaitError::NotComparable`] if the versions are not numbers and the cache is not exactly at that
     /// version; [`WaitError::Stopped`] if the informer stops first.
     pub async fn wait_until(&self, version: &ResourceVersion) -> Result<(), WaitError> {
-        let outcome = self.when(|snapshot| match snapshot.versions().is_at_least(version) {
+        let look = |snapshot: &Snapshot<K>| match snapshot.versions().is_at_least(version) {
             Progress::Reached => Some(Ok(())),
             Progress::Unknown => Some(Err(WaitError::NotComparable {
                 version: version.clone(),
             })),
             Progress::Behind if crate::mutant::is("I13") => Some(Ok(())),
             Progress::Behind => None,
-        });
+        };
+        let outcome = self.when(|_| true, look);
         outcome.await.unwrap_or(Err(WaitError::Stopped))
+    }
+
+    /// Waits until the cache shows every change of namespaces and selectors that was made before this call:
+    /// added namespaces and new selectors are listed, removed namespaces are gone. Returns at once if nothing
+    /// was changed and the informer is in sync. While the informer is paused, this waits.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     informer: informer_core::SharedInformer<k8s_openapi::api::core::v1::Pod>,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// informer.add_namespace("team-7")?;
+    /// informer.settled().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`WaitError::Stopped`] if the informer stops first.
+    pub async fn settled(&self) -> Result<(), WaitError> {
+        let board = &self.shared.board;
+        let look = |snapshot: &Snapshot<K>| {
+            let is_listed = |(scope, version): (&Scope, Option<&ResourceVersion>)| {
+                version.is_some() && board.has_scope(scope)
+            };
+            (self.has_synced() && snapshot.versions().iter().all(is_listed)).then_some(())
+        };
+        self.when(|_| true, look).await.ok_or(WaitError::Stopped)
     }
 
     /// Like [`wait_until`](Self::wait_until), for at most `time`.
@@ -93,19 +122,20 @@ impl<K: Object> SharedInformer<K> {
     pub(super) async fn wait_for_write(&self, written: &ObjectMeta) -> Result<(), WaitForError> {
         let write = Write::of(written)?;
         self.check_namespace(&write.key)?;
-        let selector = &self.shared.selector;
+        let selector = self.shared.scopes.selector();
         let is_selected = match &written.labels {
             Some(labels) => selector.matches(labels),
             None => selector.matches(&BTreeMap::new()),
         };
-        let outcome = self.when(|snapshot| match write.shown_by(snapshot) {
+        let look = |snapshot: &Snapshot<K>| match write.shown_by(snapshot) {
             Shown::Yes => Some(Ok(())),
             Shown::Never(reason) => Some(Err(reason)),
             Shown::NotYet if !is_selected && !snapshot.contains(&write.key) => {
                 Some(Err(NeverShown::LabelSelector(selector.to_string())))
             }
             Shown::NotYet => None,
-        });
+        };
+        let outcome = self.when(|scope| scope.contains(&write.key), look);
         match outcome.await {
             Some(outcome) => outcome.map_err(|reason| WaitForError::NeverShown {
                 key: write.key.clone(),
@@ -144,14 +174,14 @@ impl<K: Object> SharedInformer<K> {
     /// [`WaitForError::Stopped`] if the informer stops first.
     pub async fn wait_for_deletion(&self, key: &ObjectKey, uid: &str) -> Result<(), WaitForError> {
         self.check_namespace(key)?;
-        let outcome = self.when(|snapshot| {
+        let look = |snapshot: &Snapshot<K>| {
             snapshot.versions().of_key(key)?;
             let is_shown = snapshot
                 .get(key)
                 .is_some_and(|object| object.meta().uid.as_deref().is_none_or(|own| own == uid));
             (!is_shown).then_some(())
-        });
-        outcome
+        };
+        self.when(|scope| scope.contains(key), look)
             .await
             .ok_or_else(|| WaitForError::Stopped { key: key.clone() })
     }
@@ -197,20 +227,30 @@ impl<K: Object> SharedInformer<K> {
     }
 
     /// Calls `look` with the newest snapshot after every commit, until it returns a value; `None` if the
-    /// informer stops first.
-    async fn when<T>(&self, look: impl Fn(&Snapshot<K>) -> Option<T>) -> Option<T> {
+    /// informer stops first. Not before the changes of the scopes that `counts` selects were committed.
+    async fn when<T>(
+        &self,
+        counts: impl Fn(&Scope) -> bool,
+        look: impl Fn(&Snapshot<K>) -> Option<T>,
+    ) -> Option<T> {
+        let look = || {
+            // Before the snapshot is taken, so that it has what is settled.
+            let is_settled = self.shared.board.is_settled(&counts);
+            let snapshot = self.shared.indexer.peek();
+            is_settled.then(|| look(&snapshot)).flatten()
+        };
         loop {
             let mut committed = pin!(self.shared.commits.notified());
             // Before the look, so that no commit after it is missed.
             committed.as_mut().enable();
-            if let Some(answer) = look(&self.shared.indexer.peek()) {
+            if let Some(answer) = look() {
                 return Some(answer);
             }
             tokio::select! {
                 biased;
                 () = committed => {}
                 // The last commit may contain it.
-                () = self.shared.ended() => return look(&self.shared.indexer.peek()),
+                () = self.shared.ended() => return look(),
             }
         }
     }

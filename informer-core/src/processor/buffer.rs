@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+use tokio::time::Instant;
+
+use super::arrivals::Arrivals;
 use crate::handler::{Departure, Notification, Origin, Overflow, UpdateCause};
 use crate::key::ObjectKey;
 use crate::object::Object;
@@ -52,7 +55,13 @@ pub(super) struct Buffer<K> {
     limit: usize,
     overflow: Overflow,
     replay: Replay<K>,
+    /// When the handler was added with objects to replay.
+    replayed_at: Option<Instant>,
     exact: VecDeque<Item<K>>,
+    /// The number of the first entry of `exact`. Entries are numbered in the order of arrival, and those of
+    /// `exact` have no gaps: nothing is folded before or between them.
+    exact_first: u64,
+    arrivals: Arrivals,
     /// Marks that wait, in `exact` or in `folded`. Only events count towards the limit.
     marks: usize,
     /// Events in `exact` that are changes, and not part of a whole state. Only these can disconnect a
@@ -100,7 +109,10 @@ impl<K: Object> Buffer<K> {
             limit: limit.max(1),
             overflow,
             replay: Replay::None,
+            replayed_at: None,
             exact: VecDeque::new(),
+            exact_first: 0,
+            arrivals: Arrivals::default(),
             marks: 0,
             news: 0,
             resyncs: HashSet::new(),
@@ -125,8 +137,42 @@ impl<K: Object> Buffer<K> {
     }
 
     /// Sets the objects that are delivered before anything else.
-    pub(super) fn replay(&mut self, snapshot: Snapshot<K>) {
+    pub(super) fn replay(&mut self, snapshot: Snapshot<K>, now: Instant) {
         self.replay = Replay::Snapshot(snapshot);
+        self.replayed_at = Some(now);
+    }
+
+    /// Records that the next events arrive now.
+    pub(super) fn arrive(&mut self, now: Instant) {
+        self.arrivals.mark(self.oldest_number(), self.next_position, now);
+    }
+
+    /// When the oldest event that waits arrived; `None` if none waits. It may have arrived a little later,
+    /// never earlier.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        if self.replay.len() > 0 {
+            return self.replayed_at;
+        }
+        match self.queued() {
+            // At most marks wait.
+            0 => None,
+            _ => self.arrivals.of(self.oldest_number()?),
+        }
+    }
+
+    fn oldest_number(&self) -> Option<u64> {
+        match self.exact.is_empty() {
+            false => Some(self.exact_first),
+            true => self.folded.keys().next().copied(),
+        }
+    }
+
+    fn push_exact(&mut self, item: Item<K>) {
+        if self.exact.is_empty() {
+            self.exact_first = self.next_position;
+        }
+        self.next_position += 1;
+        self.exact.push_back(item);
     }
 
     /// The snapshot of a replay that has not been listed. The caller lists it without the lock and calls
@@ -166,7 +212,7 @@ impl<K: Object> Buffer<K> {
             Overflow::Coalesce if full || !self.folded.is_empty() => self.fold(event),
             _ => {
                 self.news += usize::from(is_news(&event));
-                self.exact.push_back(Item::Event(event));
+                self.push_exact(Item::Event(event));
             }
         }
         Pushed::Kept
@@ -174,7 +220,7 @@ impl<K: Object> Buffer<K> {
 
     pub(super) fn push_initial_end(&mut self) {
         if self.folded.is_empty() {
-            self.exact.push_back(Item::InitialEnd);
+            self.push_exact(Item::InitialEnd);
             self.marks += 1;
         } else {
             self.append(Folded::InitialEnd);
@@ -187,6 +233,7 @@ impl<K: Object> Buffer<K> {
             return Some(Item::Event(Notification::added(object, Origin::Initial)));
         }
         if let Some(item) = self.exact.pop_front() {
+            self.exact_first += 1;
             match &item {
                 Item::InitialEnd => self.marks -= 1,
                 Item::Event(event) => {

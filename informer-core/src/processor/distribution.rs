@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::listener::Listener;
 use super::{Delivery, ProcessorState};
 use crate::handler::Notification;
@@ -108,8 +110,9 @@ impl<'a, K: Object> Distribution<'a, K> {
     }
 
     fn flush(&mut self) {
+        let now = Instant::now();
         for listener in &self.listeners {
-            listener.push_all(&self.pending);
+            listener.push_all(&self.pending, now);
         }
         self.pending.clear();
     }

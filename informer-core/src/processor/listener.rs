@@ -66,17 +66,18 @@ impl<K: Object> Listener<K> {
     /// Sets the objects that the handler receives before anything else.
     pub(super) fn replay(&self, snapshot: Snapshot<K>) {
         let mut state = self.state.lock();
-        state.buffer.replay(snapshot);
+        state.buffer.replay(snapshot, Instant::now());
         wake(state);
     }
 
     /// Appends events under one lock. Never waits for the handler. A handler whose buffer overflows is
     /// disconnected, and the events after that one are dropped.
-    pub(super) fn push_all(&self, events: &[(Audience, Notification<K>)]) {
+    pub(super) fn push_all(&self, events: &[(Audience, Notification<K>)], now: Instant) {
         let mut state = self.state.lock();
         if state.handler != HandlerState::Active {
             return;
         }
+        state.buffer.arrive(now);
         let is_resynced = state.schedule.period().is_some();
         let before = state.buffer.mode();
         for (audience, event) in events {
@@ -110,6 +111,12 @@ impl<K: Object> Listener<K> {
 
     /// Takes the next event for the handler, without waiting. `None` if none waits, or none ever will.
     pub(super) fn take(&self) -> Option<Event<K>> {
+        self.take_at(None)
+    }
+
+    /// Like [`take`](Self::take), at a time that the caller knows: directly after a call that
+    /// [returned](Self::returned). Reading the clock twice for each event would be noticeable.
+    pub(super) fn take_at(&self, now: Option<Instant>) -> Option<Event<K>> {
         loop {
             let mut state = self.lock_listed();
             match state.pop()? {
@@ -117,13 +124,13 @@ impl<K: Object> Listener<K> {
                     // In the same critical section as the pop: a shutdown or a removal in between would
                     // otherwise miss the call that is about to begin.
                     if let (Served::ByTask, Task::Running { busy_since }) = (self.served, &mut state.task) {
-                        *busy_since = Some(Instant::now());
+                        *busy_since = Some(now.unwrap_or_else(Instant::now));
                     }
                     drop(state);
                     // Decodes packed objects, which takes long: not under the lock.
                     match event.into_event() {
                         Some(event) => return Some(event),
-                        None => self.returned(None),
+                        None => drop(self.returned(None)),
                     }
                 }
                 Item::InitialEnd => {
@@ -152,19 +159,26 @@ impl<K: Object> Listener<K> {
     }
 
     /// Records that the handler has returned from its call, with the message of its panic if it panicked.
-    pub(super) fn returned(&self, panic: Option<String>) {
+    /// Returns the time.
+    pub(super) fn returned(&self, panic: Option<String>) -> Instant {
         if panic.is_some() {
-            // The panic's message may quote an object: it is in `status()`, not in the log.
+            // The message, if it is a literal, is in `status()`.
             tracing::error!(handler = %self.name, "handler panicked; continuing with the next event");
         }
+        let now = Instant::now();
         let mut state = self.state.lock();
-        if let Task::Running { busy_since } = &mut state.task {
-            *busy_since = None;
+        if let Task::Running { busy_since } = &mut state.task
+            && let Some(began) = busy_since.take()
+        {
+            let took = now.saturating_duration_since(began);
+            state.calls.count(took);
+            state.durations.record(|| took);
         }
         if panic.is_some() {
             state.panics += 1;
             state.last_panic = panic;
         }
+        now
     }
 
     /// Waits until an event can be taken; `false` if none ever will.
@@ -293,9 +307,14 @@ impl<K: Object> Control for Listener<K> {
             mode: state.buffer.mode(),
             synced: self.synced.is_set(),
             busy_for: state.task.busy_since().map(|since| since.elapsed()),
+            oldest: state.buffer.oldest().map(|arrived| arrived.elapsed()),
+            calls: state.calls.returned,
+            slowest_call: state.calls.slowest,
             resync: state.schedule.period(),
             panics: state.panics,
             last_panic: state.last_panic.clone(),
+            #[cfg(feature = "metrics")]
+            call_durations: state.durations.histogram(),
         }
     }
 

@@ -4,6 +4,7 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use loom::future::block_on;
 use loom::thread;
+use tokio::time::Instant;
 
 use super::*;
 use crate::handler::{Origin, Overflow};
@@ -61,9 +62,9 @@ fn a_push_wakes_the_task() {
         let pusher = {
             let listener = listener.clone();
             thread::spawn(move || {
-                listener.push_all(&added("a"));
+                listener.push_all(&added("a"), Instant::now());
                 listener.push_initial_end();
-                listener.push_all(&added("b"));
+                listener.push_all(&added("b"), Instant::now());
             })
         };
         assert_eq!(serve(&listener, 2), ["a", "b"]);
@@ -93,7 +94,7 @@ fn two_pushers_wake_the_task_for_both() {
         let listener = listener(&HandlerOptions::default());
         let pushers = ["a", "b"].map(|name| {
             let listener = listener.clone();
-            thread::spawn(move || listener.push_all(&added(name)))
+            thread::spawn(move || listener.push_all(&added(name), Instant::now()))
         });
         let mut names = serve(&listener, 2);
         names.sort();
@@ -111,8 +112,8 @@ fn nothing_is_taken_after_a_removal() {
         let pusher = {
             let listener = listener.clone();
             thread::spawn(move || {
-                listener.push_all(&added("a"));
-                listener.push_all(&added("b"));
+                listener.push_all(&added("a"), Instant::now());
+                listener.push_all(&added("b"), Instant::now());
             })
         };
         let remover = {
@@ -134,7 +135,7 @@ fn nothing_is_taken_after_a_removal() {
 fn a_removal_waits_for_the_call_that_was_taken() {
     check(|| {
         let listener = listener(&HandlerOptions::default());
-        listener.push_all(&added("a"));
+        listener.push_all(&added("a"), Instant::now());
         let serving = listener.serve();
         let remover = {
             let listener = listener.clone();
@@ -164,8 +165,8 @@ fn an_overflow_wakes_the_task_to_its_end() {
         let pusher = {
             let listener = listener.clone();
             thread::spawn(move || {
-                listener.push_all(&added("a"));
-                listener.push_all(&added("b"));
+                listener.push_all(&added("a"), Instant::now());
+                listener.push_all(&added("b"), Instant::now());
                 listener.stop();
             })
         };

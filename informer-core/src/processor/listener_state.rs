@@ -1,6 +1,7 @@
 //! The state of one listener: whether it delivers, what its task does, and the events that wait.
 
 use std::task::Waker;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -9,7 +10,7 @@ use super::registration::{HandlerEnded, HandlerState};
 use super::resync::Schedule;
 use crate::handler::HandlerOptions;
 use crate::object::Object;
-use crate::sync::{MutexGuard, simulation};
+use crate::sync::{CALLS, MutexGuard, Recorder, simulation};
 
 /// The state of one listener, behind its lock.
 pub(super) struct ListenerState<K> {
@@ -21,8 +22,27 @@ pub(super) struct ListenerState<K> {
     /// Kept here and not in a table of the processor, so that it is dropped with the listener and read
     /// without the processor's lock.
     pub(super) schedule: Schedule,
+    pub(super) calls: Calls,
     pub(super) panics: u64,
     pub(super) last_panic: Option<String>,
+    /// How long calls of the handler took.
+    pub(super) durations: Recorder,
+}
+
+/// The calls of a handler.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Calls {
+    /// How many have returned.
+    pub(super) returned: u64,
+    /// How long the slowest of them took.
+    pub(super) slowest: Option<Duration>,
+}
+
+impl Calls {
+    pub(super) fn count(&mut self, took: Duration) {
+        self.returned += 1;
+        self.slowest = self.slowest.max(Some(took));
+    }
 }
 
 /// The task or reader that takes a listener's events.
@@ -46,8 +66,10 @@ impl<K: Object> ListenerState<K> {
             buffer: Buffer::new(options.buffer, options.on_overflow),
             waker: None,
             schedule: Schedule::default(),
+            calls: Calls::default(),
             panics: 0,
             last_panic: None,
+            durations: Recorder::new(CALLS),
         }
     }
 

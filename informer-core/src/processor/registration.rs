@@ -63,6 +63,9 @@ pub struct HandlerStatus {
     pub state: HandlerState,
     /// The number of events that wait for it.
     pub depth: usize,
+    /// How long the oldest of them has waited; `None` if none waits. Approximate where many batches wait: it
+    /// may be shorter than this, never longer.
+    pub oldest: Option<Duration>,
     /// Whether it lags so far that events are being folded.
     pub mode: BufferMode,
     /// Whether it has received the whole initial state.
@@ -70,12 +73,20 @@ pub struct HandlerStatus {
     /// How long it has been inside its current call. Always `None` for a stream: its reader decides when to
     /// continue.
     pub busy_for: Option<Duration>,
+    /// The number of its calls that have returned, including those that panicked. Always 0 for a stream.
+    pub calls: u64,
+    /// How long the slowest of them took.
+    pub slowest_call: Option<Duration>,
     /// How often it receives every object again; `None` if never.
     pub resync: Option<Duration>,
     /// The number of its calls that panicked.
     pub panics: u64,
-    /// The message of the last panic.
+    /// The message of the last panic, if it is a literal. A formatted message may quote an object, and is
+    /// replaced by a note; the program's panic hook has received it.
     pub last_panic: Option<String>,
+    /// How long its calls took. Empty for a stream.
+    #[cfg(feature = "metrics")]
+    pub call_durations: crate::sync::Histogram,
 }
 
 /// The operations of a registration, independent of the kind.

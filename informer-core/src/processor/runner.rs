@@ -7,10 +7,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use tokio::time::Instant;
+use tracing::Span;
+
 use super::listener::Listener;
 use crate::handler::{AsyncEventHandler, Event, EventHandler};
 use crate::mutant;
 use crate::object::Object;
+use crate::resource_version::ResourceVersion;
 use crate::sync::{Offload, panic_text, simulation};
 
 /// Serves a handler that may block, until its listener ends.
@@ -39,8 +43,9 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
                 }
                 let worker = listener.clone();
                 let drained = tokio::task::spawn_blocking(move || {
-                    while let Some(event) = worker.take() {
-                        call(&worker, &mut handler, event);
+                    let mut now = None;
+                    while let Some(event) = worker.take_at(now) {
+                        now = Some(call(&worker, &mut handler, event));
                     }
                     handler
                 });
@@ -54,14 +59,15 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
     }
 }
 
-fn call<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, event: Event<K>) {
+/// Calls the handler, and returns when it has returned.
+fn call<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, event: Event<K>) -> Instant {
     if mutant::is("I14") {
         handler.on_event(event);
-        listener.returned(None);
-        return;
+        return listener.returned(None);
     }
+    let _entered = span(listener, &event).entered();
     let outcome = catch_unwind(AssertUnwindSafe(|| listener.inside(|| handler.on_event(event))));
-    listener.returned(outcome.err().map(|payload| panic_text(payload.as_ref())));
+    listener.returned(outcome.err().map(|payload| panic_text(payload.as_ref())))
 }
 
 /// Serves an async handler until its listener ends.
@@ -76,7 +82,8 @@ pub(crate) async fn run_async<K: Object, H: AsyncEventHandler<K>>(
             let panic = call_async(&listener, &mut handler, event).await;
             listener.returned(panic);
         }
-        tokio::task::yield_now().await;
+        // Yields from time to time. To yield after each event would cost more than most handlers.
+        tokio::task::coop::consume_budget().await;
     }
 }
 
@@ -86,16 +93,30 @@ async fn call_async<K: Object>(
     handler: &mut impl AsyncEventHandler<K>,
     event: Event<K>,
 ) -> Option<String> {
-    let begun = catch_unwind(AssertUnwindSafe(|| listener.inside(|| handler.on_event(event))));
+    let span = span(listener, &event);
+    let begun =
+        span.in_scope(|| catch_unwind(AssertUnwindSafe(|| listener.inside(|| handler.on_event(event)))));
     let mut future = match begun {
         Ok(future) => pin!(future),
         Err(payload) => return Some(panic_text(payload.as_ref())),
     };
     std::future::poll_fn(|cx| {
+        let _entered = span.enter();
         match catch_unwind(AssertUnwindSafe(|| listener.inside(|| future.as_mut().poll(cx)))) {
             Ok(poll) => poll.map(|()| None),
             Err(payload) => Poll::Ready(Some(panic_text(payload.as_ref()))),
         }
     })
     .await
+}
+
+/// The span of one call. At `TRACE`, because there is one per event; else this reads one variable.
+fn span<K: Object>(listener: &Listener<K>, event: &Event<K>) -> Span {
+    tracing::trace_span!(
+        "handler",
+        handler = listener.name(),
+        kind = std::any::type_name::<K>(),
+        key = event.key().map(tracing::field::display),
+        rv = ResourceVersion::of(event.object().meta()).map(tracing::field::display),
+    )
 }

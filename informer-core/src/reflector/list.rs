@@ -3,6 +3,7 @@
 use futures::StreamExt;
 use tokio::time::Instant;
 
+use super::capacity::Others;
 use super::state::{ListFailure, Next, Pause, Phase};
 use super::{InitialState, Reflector, Step};
 use crate::delta::{Closed, ReplaceBuilder, Rewind};
@@ -21,7 +22,7 @@ const PAGES_WITHOUT_PROGRESS: u32 = 100;
 
 impl<K: Object> Reflector<K> {
     pub(super) async fn list(&mut self, from: ListFrom) -> Step {
-        self.reporter.listing(0, None);
+        self.reporter.list_begins();
         self.relist.clear();
         let phase = Phase::List { from: from.clone() };
         let (builder, version) = match self.read_pages(&from).await {
@@ -60,6 +61,7 @@ impl<K: Object> Reflector<K> {
         let coverage = Coverage::of(state.unreadable);
         let unusable = state.unreadable + state.unusable.len();
         self.queue.replace_all(state).await?;
+        self.turn = None;
         self.memory.advance(Instant::now());
         match read_by {
             InitialState::List => self.memory.listed(version, coverage),
@@ -77,6 +79,7 @@ impl<K: Object> Reflector<K> {
     ) -> Result<(ReplaceBuilder<K>, ResourceVersion), SourceError> {
         let mut limit = self.memory.limit(from, self.config.page_size);
         let mut builder = self.queue.begin_replace();
+        let others = self.others();
         let mut version: Option<ResourceVersion> = None;
         let mut continue_token: Option<String> = None;
         let mut last_token: Option<String> = None;
@@ -90,7 +93,7 @@ impl<K: Object> Reflector<K> {
             };
             let later_page = request.continue_token.is_some();
             let before = builder.named();
-            let page = match self.read_page(request, &mut builder).await {
+            let page = match self.read_page(request, &mut builder, others).await {
                 // The continue token has expired. A list without pages cannot expire, so it is read again as
                 // one.
                 Err(error) if error.is_expired() && later_page && limit.is_some() => {
@@ -141,39 +144,29 @@ impl<K: Object> Reflector<K> {
         &self,
         request: ListRequest,
         builder: &mut ReplaceBuilder<K>,
+        others: Others,
     ) -> Result<ListMetadata, SourceError> {
-        let mut page = self.source.list(request).await?;
+        let mut page = self.source.list_except(request, builder.known()).await?;
         let before = builder.seen();
         let mut metadata: Option<ListMetadata> = None;
         while let Some(event) = page.next().await {
             match event? {
                 ListEvent::Metadata(read) => metadata = Some(read),
                 ListEvent::Item(object) => builder.upsert(object).await,
+                ListEvent::Unchanged(key) => builder.keep(key).await,
                 ListEvent::Undecodable(object) => {
                     self.reporter.undecodable(&object);
                     builder.undecodable(&object).await;
                 }
             }
             let so_far = builder.seen();
-            self.check_size(so_far)?;
+            self.check_state(builder, others).await?;
             if so_far.is_multiple_of(REPORT_EVERY) {
                 self.progress(before, so_far, metadata.as_ref());
             }
         }
         self.progress(before, builder.seen(), metadata.as_ref());
         metadata.ok_or_else(|| SourceError::Protocol("a list has no metadata".to_owned()))
-    }
-
-    /// Rejects a state with more objects than configured, so that a server cannot fill the memory.
-    pub(super) fn check_size(&self, objects: usize) -> Result<(), SourceError> {
-        match objects > self.config.max_objects {
-            true => Err(SourceError::ListTooLarge {
-                limit: self.config.max_objects as u64,
-                unit: "objects",
-                setting: "max_objects",
-            }),
-            false => Ok(()),
-        }
     }
 
     /// Reports how many objects have arrived, and how many are expected: the server reports the rest after a

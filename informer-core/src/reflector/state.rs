@@ -14,7 +14,8 @@ use super::InitialState;
 use crate::mutant;
 use crate::resource_version::ResourceVersion;
 use crate::source::{ListFrom, SourceError, WatchListFrom, WatchListSupport};
-use crate::status::{Coverage, Position, WatchListVerdict};
+use crate::status::{Coverage, Position, RelistReason, WatchListVerdict};
+use crate::warm::Continuation;
 
 pub(super) use outcome::{EndReason, FailureState, Health, ListFailure, Next, Pause, WatchEnd};
 pub(super) use phase::Phase;
@@ -44,6 +45,18 @@ pub(super) struct Memory {
     mute_watches: u32,
     /// How long the next answer may take, if the source's own deadline was too short.
     answer_within: Option<Duration>,
+    /// Why the whole state is read again, until it is reported.
+    relist: Option<RelistReason>,
+    origin: Origin,
+}
+
+/// Where the state in the cache comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The server, or nowhere yet.
+    Server,
+    /// A saved cache that the server has neither confirmed nor replaced.
+    Saved,
 }
 
 /// Whether requests may still refer to the last version.
@@ -78,7 +91,39 @@ impl Memory {
             version_refusals: 0,
             mute_watches: 0,
             answer_within: None,
+            relist: None,
+            origin: Origin::Server,
         }
+    }
+
+    /// Another scope has seen this version: the first state must not be older.
+    pub(super) fn not_older_than(&mut self, version: ResourceVersion) {
+        self.position.version = Some(version);
+    }
+
+    /// The state of a saved cache was queued. Returns the first request.
+    pub(super) fn seeded(&mut self, version: ResourceVersion, continuation: Continuation) -> Phase {
+        self.position.version = Some(version.clone());
+        self.origin = Origin::Saved;
+        match continuation {
+            Continuation::Watch => Phase::Watch { from: version },
+            Continuation::FullRead => self.start(),
+        }
+    }
+
+    /// Whether the server has neither confirmed nor replaced a saved cache.
+    pub(super) fn is_unconfirmed(&self) -> bool {
+        self.origin == Origin::Saved
+    }
+
+    /// The server has confirmed the version of the saved cache.
+    pub(super) fn confirmed(&mut self) {
+        self.origin = Origin::Server;
+    }
+
+    /// Why the last decision was to read the whole state again; `None` if it was another.
+    pub(super) fn take_relist(&mut self) -> Option<RelistReason> {
+        self.relist.take()
     }
 
     /// Sets the time at which the next decisions are made.
@@ -187,6 +232,7 @@ impl Memory {
             coverage,
         };
         self.continuity = Continuity::Kept;
+        self.origin = Origin::Server;
         self.version_refusals = 0;
         self.answered();
     }
@@ -225,6 +271,15 @@ impl Memory {
                 at_least: error.retry_after(),
             },
             report: Some((error, FailureState::BackingOff)),
+        }
+    }
+
+    /// Reads the whole state after a long wait: the server must have less first, or the limit must be raised.
+    fn over_limit(&self, error: SourceError) -> Next {
+        Next {
+            phase: self.start(),
+            pause: Pause::OverLimit,
+            report: Some((error, FailureState::LimitReached)),
         }
     }
 

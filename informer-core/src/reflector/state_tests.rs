@@ -99,6 +99,7 @@ fn show(next: &Next) -> String {
         Pause::Backoff { at_least: None } => "after a step".to_owned(),
         Pause::Backoff { at_least: Some(time) } => format!("after a step, at least {time:?}"),
         Pause::Refused => "slowly".to_owned(),
+        Pause::OverLimit => "after a minute".to_owned(),
     };
     let report = match &next.report {
         None => "silent".to_owned(),

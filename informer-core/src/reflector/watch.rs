@@ -10,7 +10,8 @@ use super::{Reflector, Step};
 use crate::delta::Closed;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
-use crate::source::{ObjectChange, WatchEvent, WatchFrom, WatchRequest, WatchStream};
+use crate::source::{ObjectChange, SourceError, WatchEvent, WatchFrom, WatchRequest, WatchStream};
+use crate::status::EventKind;
 
 /// Whether the watch continues after an event.
 enum Flow {
@@ -66,8 +67,13 @@ impl<K: Object> Reflector<K> {
         let opened = Instant::now();
         let mut pulse = Pulse::new(opened);
         let mut events = 0;
+        let confirm_by = opened.checked_add(self.confirm_within).unwrap_or(deadline);
         let reason = loop {
-            let until = pulse.deadline().map_or(deadline, |silence| silence.min(deadline));
+            let silence = pulse.deadline().unwrap_or(deadline);
+            let until = match self.memory.is_unconfirmed() {
+                true => confirm_by.min(silence).min(deadline),
+                false => silence.min(deadline),
+            };
             let next = tokio::select! {
                 biased;
                 () = self.relist.received() => break EndReason::Doubted,
@@ -80,8 +86,12 @@ impl<K: Object> Reflector<K> {
                         order = Order::ByVersion;
                     }
                     let is_bookmark = matches!(event, WatchEvent::Bookmark { .. });
+                    let is_unknown = matches!(event, WatchEvent::Unknown);
                     if let Flow::End(reason) = self.apply(event, order).await? {
                         break reason;
+                    }
+                    if self.memory.is_unconfirmed() && !is_unknown {
+                        self.confirm().await?;
                     }
                     // Taken after `apply`: the time spent waiting for a full queue is not silence of the
                     // server.
@@ -92,6 +102,7 @@ impl<K: Object> Reflector<K> {
                 }
                 Ok(Some(Err(error))) => break EndReason::Failed(error),
                 Ok(None) => break EndReason::Closed,
+                Err(_) if self.memory.is_unconfirmed() => break EndReason::Unconfirmed,
                 Err(_) => {
                     let silent_for = pulse.silent_for(Instant::now());
                     break EndReason::Overdue { silent_for };
@@ -118,6 +129,12 @@ impl<K: Object> Reflector<K> {
     /// Queues one event, waiting while the queue is full, and then counts its version as seen. In this order:
     /// a reflector that is dropped in between receives the event again.
     async fn apply(&mut self, event: WatchEvent<K>, order: Order) -> Result<Flow, Closed> {
+        if let WatchEvent::Added(object) | WatchEvent::Modified(object) = &event
+            && let Err(error) = self.check_change(object)
+        {
+            return Ok(Flow::End(EndReason::Failed(error)));
+        }
+        let kind = EventKind::of(&event);
         let version = match event {
             WatchEvent::Added(object) => self.queue.added(object).await?,
             WatchEvent::Modified(object) => self.queue.updated(object).await?,
@@ -148,12 +165,19 @@ impl<K: Object> Reflector<K> {
                 self.queue.undecodable(change, object).await?;
                 version
             }
+            // Only an initial state has unchanged objects. The next watch, without one, decodes the object.
+            WatchEvent::Unchanged(_) => {
+                let reason = "a watch repeated an object of the initial state";
+                return Ok(Flow::End(EndReason::Failed(SourceError::Protocol(
+                    reason.to_owned(),
+                ))));
+            }
             WatchEvent::Unknown => None,
         };
         if let Some(version) = version.filter(|_| order == Order::ByVersion) {
             self.memory.observe(&version);
         }
-        self.reporter.event(self.memory.position());
+        self.reporter.event(kind, self.memory.position());
         Ok(Flow::Continue)
     }
 }

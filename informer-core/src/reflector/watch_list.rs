@@ -20,7 +20,7 @@ const REPORT_EVERY: usize = 100;
 
 impl<K: Object> Reflector<K> {
     pub(super) async fn watch_list(&mut self, from: WatchListFrom) -> Step {
-        self.reporter.listing(0, None);
+        self.reporter.list_begins();
         self.relist.clear();
         let phase = Phase::WatchList { from: from.clone() };
         let newest = from == WatchListFrom::MostRecent;
@@ -32,7 +32,7 @@ impl<K: Object> Reflector<K> {
         let deadline = self.watch_deadline(request.timeout);
 
         let mut builder = self.queue.begin_replace();
-        let mut stream = match self.source.watch(request).await {
+        let mut stream = match self.source.watch_except(request, builder.known()).await {
             Ok(stream) => stream,
             Err(error) => return Ok(self.list_failed(&phase, ListFailure::Failed(error))),
         };
@@ -67,6 +67,7 @@ impl<K: Object> Reflector<K> {
         deadline: Instant,
     ) -> Result<ResourceVersion, ListFailure> {
         let begun = Instant::now();
+        let others = self.others();
         let mut most = 0;
         let mut until = self.next_progress(deadline);
         let mut applied: Option<Instant> = None;
@@ -78,6 +79,7 @@ impl<K: Object> Reflector<K> {
             };
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => builder.upsert(object).await,
+                WatchEvent::Unchanged(key) => builder.keep(key).await,
                 WatchEvent::Deleted(object) => {
                     if let Some(key) = ObjectKey::of(object.meta()) {
                         builder.remove(&key).await;
@@ -122,12 +124,12 @@ impl<K: Object> Reflector<K> {
                 builder.apply_pending().await;
                 applied = Some(Instant::now());
             }
+            self.check_state(builder, others)
+                .await
+                .map_err(ListFailure::Failed)?;
             let so_far = builder.seen();
-            if so_far > most {
-                self.check_size(so_far).map_err(ListFailure::Failed)?;
-                if so_far.is_multiple_of(REPORT_EVERY) {
-                    self.reporter.listing(so_far as u64, None);
-                }
+            if so_far > most && so_far.is_multiple_of(REPORT_EVERY) {
+                self.reporter.listing(so_far as u64, None);
             }
             if so_far > most && !builder.has_pending() {
                 most = so_far;

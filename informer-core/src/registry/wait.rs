@@ -167,7 +167,7 @@ pub(super) struct Awaited {
 }
 
 impl Awaited {
-    fn new(entry: &Registered) -> Self {
+    pub(super) fn new(entry: &Registered) -> Self {
         let informer = entry.informer.clone();
         let attempts = match informer.sync_state() {
             SyncState::Cache { scopes, .. } => scopes
@@ -207,6 +207,15 @@ impl Awaited {
                 };
                 (WaitingFor::Cache(PendingScopes::new(scopes)), outlook)
             }
+        })
+    }
+
+    /// What is missing, with the name of the resource.
+    pub(super) fn unsynced(&self) -> Option<Unsynced> {
+        let (waiting_for, _) = self.look()?;
+        Some(Unsynced {
+            resource: self.informer.resource().to_owned(),
+            waiting_for,
         })
     }
 

@@ -14,6 +14,7 @@ use super::credentials;
 use super::error::ANSWER;
 use super::gzip::{Ending, Gunzip};
 use super::limits::{CHUNK_BYTES, ERROR_BYTES, TURN_BYTES};
+use super::origin::{self, Origin};
 use super::{ServerStatus, SourceError};
 
 /// A chunk of at least this size is probably followed by another one.
@@ -50,7 +51,10 @@ pub(super) async fn send(
         }
         let body = reader.read_up_to(ERROR_BYTES).await;
         let parsed = parse_status(&head.headers, &body);
-        let status = ServerStatus::of_response(head.status, &head.headers, &body, parsed);
+        let mut status = ServerStatus::of_response(head.status, &head.headers, &body, parsed);
+        if head.status == http::StatusCode::UNAUTHORIZED {
+            status.hint = origin::unauthorized(head.extensions.get::<Origin>());
+        }
         Err(SourceError::Status { status })
     };
     let timeout = SourceError::Deadline {
@@ -177,7 +181,7 @@ impl BodyReader {
 
     /// Reads at most `limit` bytes. Stops at an error and returns what was read: part of a message is better
     /// than none.
-    async fn read_up_to(&mut self, limit: usize) -> Vec<u8> {
+    pub(super) async fn read_up_to(&mut self, limit: usize) -> Vec<u8> {
         let mut text = Vec::new();
         while text.len() < limit
             && let Ok(BodyEvent::Chunk(bytes)) = self.next().await
@@ -195,11 +199,14 @@ impl BodyReader {
 /// credential plugins is left out: it may contain a token.
 fn of_kube(error: &kube::Error) -> SourceError {
     if let Some(why) = credentials::missing(error) {
-        return SourceError::Request(why);
+        let whose = Origin::of(error).map(|origin| format!(" (configured by {origin})"));
+        return SourceError::Request(why + &whose.unwrap_or_default());
     }
     match error {
         kube::Error::HttpError(_) | kube::Error::BuildRequest(_) => SourceError::Request(chain(error)),
-        _ if is_connect(error) => SourceError::Connect(where_and_why(error)),
+        _ if is_connect(error) => {
+            SourceError::Connect(origin::advise_connect(where_and_why(error), Origin::of(error)))
+        }
         _ => SourceError::Transport(chain(error)),
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use kube::core::TypeMeta;
 
-use super::{Undecodable, json};
+use super::{SourceObject, Undecodable, json};
+use crate::fast_paths;
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::printable::Printable;
@@ -115,7 +116,10 @@ pub enum DecodeOn {
 impl Default for DecodeOn {
     /// On a separate thread above 64 KiB.
     fn default() -> Self {
-        Self::BlockingPool { threshold: 64 * 1024 }
+        match fast_paths::are_on() {
+            true => Self::BlockingPool { threshold: 64 * 1024 },
+            false => Self::Worker,
+        }
     }
 }
 
@@ -134,7 +138,7 @@ pub(super) fn decode_object<K: Object>(
     decoder: &dyn Decode<K>,
     bytes: &[u8],
     types: Option<&TypeMeta>,
-) -> Result<Arc<K>, Undecodable> {
+) -> Result<SourceObject<K>, Undecodable> {
     let decode = || match types {
         Some(types) => decoder.decode_item(bytes, types),
         None => decoder.decode(bytes),
@@ -145,7 +149,7 @@ pub(super) fn decode_object<K: Object>(
         }
         // An invalid version must not become part of a request. An absent one is fine.
         Ok(Ok(object)) if has_invalid_version(&object) => "its resourceVersion is invalid".to_owned(),
-        Ok(Ok(object)) => return Ok(Arc::new(object)),
+        Ok(Ok(object)) => return Ok(SourceObject::new(Arc::new(object), bytes.len())),
         Ok(Err(error)) => Printable::message(&error.reason).into_cow().into_owned(),
         Err(_) => "its decoder panicked".to_owned(),
     };

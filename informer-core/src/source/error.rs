@@ -64,6 +64,21 @@ pub enum SourceError {
         /// The option that sets the limit.
         setting: &'static str,
     },
+    /// The objects of the server are more than an informer may hold. Its cache keeps the last state that was
+    /// within the limit.
+    #[error(
+        "the cache would hold more than {limit} {unit}; it stays at its last state until the server has \
+         less; raise `{setting}`, or cache less: a label selector, fewer namespaces, a projection, packed \
+         storage"
+    )]
+    LimitReached {
+        /// The limit.
+        limit: u64,
+        /// The unit of the limit: `bytes` or `objects`.
+        unit: &'static str,
+        /// The option that sets the limit.
+        setting: &'static str,
+    },
     /// The request could not be sent because of its selector, credentials or URL.
     #[error("cannot send the request: {}", Printable::message(.0))]
     Request(String),
@@ -87,6 +102,9 @@ pub struct ServerStatus {
     pub retry_after: Option<Duration>,
     /// The machine-readable causes (`details.causes[].reason`) with their messages.
     pub causes: Vec<(String, String)>,
+    /// What to do about it, added by a [`KubeSource`](super::KubeSource) to 401, 403 and 404; empty
+    /// otherwise.
+    pub hint: String,
 }
 
 impl fmt::Display for ServerStatus {
@@ -97,6 +115,9 @@ impl fmt::Display for ServerStatus {
         }
         if !self.message.is_empty() {
             write!(f, ": {}", Printable::message(&self.message))?;
+        }
+        if !self.hint.is_empty() {
+            write!(f, "; {}", Printable::message(&self.hint))?;
         }
         Ok(())
     }
@@ -109,6 +130,11 @@ impl SourceError {
             Self::Status { status } => Some(status),
             _ => None,
         }
+    }
+
+    /// Whether the objects of the server are more than the informer may hold.
+    pub fn is_limit_reached(&self) -> bool {
+        matches!(self, Self::LimitReached { .. } | Self::ListTooLarge { .. })
     }
 
     /// Whether the requested version has expired (410, `Expired` or `Gone`): list again.

@@ -31,8 +31,13 @@ impl ServerStatus {
     }
 }
 
+/// Quotes the beginning of a body, unless it may be an object: a faulty server or proxy may send one with an
+/// error code, and it may be a Secret. JSON and protobuf are not quoted.
 fn quote(code: http::StatusCode, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
+    if text.trim_start().starts_with(['{', '[', '"']) || body.contains(&0) {
+        return format!("a body of {} bytes that is not a Status", body.len());
+    }
     let words: String = text.split_whitespace().flat_map(|word| [word, " "]).collect();
     let quoted: String = words
         .trim_end()
@@ -115,5 +120,20 @@ mod tests {
         assert_eq!(status.to_string(), "404: Not Found");
         let status = read(StatusCode::NOT_FOUND, &headers, br#"{"some":"json"}"#);
         assert_eq!((status.code, status.reason.as_str()), (404, ""));
+    }
+
+    #[test]
+    fn a_body_that_may_be_an_object_is_not_quoted() {
+        let headers = HeaderMap::new();
+        for body in [
+            &br#"{"data":{"a":"secret"}}"#[..],
+            b"\n [{\"secret\":1}]",
+            b"\"secret\"",
+            b"k8s\0 secret",
+        ] {
+            let status = read(StatusCode::INTERNAL_SERVER_ERROR, &headers, body);
+            let expected = format!("a body of {} bytes that is not a Status", body.len());
+            assert_eq!(status.message, expected);
+        }
     }
 }

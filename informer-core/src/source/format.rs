@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use kube::core::TypeMeta;
 
-use super::{Identity, ListMetadata, ServerStatus, SourceError, Undecodable, WatchEvent};
+use super::{Identity, ListMetadata, ServerStatus, SourceError, SourceObject, Undecodable, WatchEvent};
 
 /// A wire format, for objects of kind `K`.
 ///
@@ -22,7 +22,7 @@ pub(super) trait Format<K>: Send + Sync + 'static {
     fn media_type(&self) -> &'static str;
 
     /// Returns a splitter for the body of one watch.
-    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = Bytes>>;
+    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = WatchFrame>>;
 
     /// Returns a splitter for the body of one page of a list.
     fn split_list(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = ListEntry>>;
@@ -33,11 +33,18 @@ pub(super) trait Format<K>: Send + Sync + 'static {
     /// is not: it is an [`Undecodable`](WatchEvent::Undecodable) event.
     fn decode_event(&self, frame: &[u8]) -> Result<WatchEvent<K>, SourceError>;
 
-    /// Decodes one item of a list. `types` is the type of the items according to the list, if known.
-    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<Arc<K>, Undecodable>;
+    /// Reads a frame that is larger than the limit, of which the splitter kept only a part. An object is
+    /// undecodable because of `reason`; anything else of that size is an error, which ends the watch.
+    fn oversized_event(&self, part: &[u8], reason: String) -> Result<WatchEvent<K>, SourceError>;
 
-    /// Reads key, version and UID of one item of a list, and nothing else.
+    /// Decodes one item of a list. `types` is the type of the items according to the list, if known.
+    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<SourceObject<K>, Undecodable>;
+
+    /// Reads key, version and UID of one item of a list, or of the part of it that the splitter kept.
     fn identify(&self, item: &[u8]) -> Identity;
+
+    /// Reads key, version and UID of the object of one frame of a watch, if the frame is an addition.
+    fn identify_addition(&self, frame: &[u8]) -> Option<Identity>;
 
     /// Parses the `metav1.Status` of an error response. Returns `None` if the body is something else.
     fn parse_status(&self, body: &[u8]) -> Option<ServerStatus>;
@@ -45,7 +52,8 @@ pub(super) trait Format<K>: Send + Sync + 'static {
 
 /// Splits the body of a response, which arrives in chunks, into frames or entries.
 ///
-/// Holds at most one incomplete frame or entry, limited to the size of an object, and one chunk.
+/// Holds at most one incomplete frame or entry, limited to the size of an object, and one chunk. Of a larger
+/// object only the part that identifies it is kept, at most 1 MiB, while up to 32 MiB of it are skipped.
 pub(super) trait Splitter: Send {
     /// A frame of a watch, or an entry of a list.
     type Output;
@@ -61,6 +69,15 @@ pub(super) trait Splitter: Send {
     fn finish(&self) -> Result<(), SourceError>;
 }
 
+/// A frame of a watch.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum WatchFrame {
+    /// The frame, not decoded.
+    Whole(Bytes),
+    /// The part that identifies the object of a frame that is larger than the limit.
+    Oversized(Bytes),
+}
+
 /// An entry in the body of a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ListEntry {
@@ -70,6 +87,27 @@ pub(super) enum ListEntry {
     ItemTypes(TypeMeta),
     /// One item, not decoded.
     Item(Bytes),
+    /// The part that identifies an item that is larger than the limit.
+    Oversized(Bytes),
+}
+
+/// Why an object that is larger than the limit is not decoded.
+pub(super) fn oversized_reason(limit: usize) -> String {
+    format!(
+        "it is larger than the limit of {limit} bytes; raise `max_object_bytes` to accept it, or cache only \
+         the metadata of this kind"
+    )
+}
+
+/// Describes an object that was not decoded.
+pub(super) fn undecodable(identity: Identity, reason: String) -> Undecodable {
+    let Identity { key, version, uid } = identity;
+    Undecodable {
+        key,
+        version,
+        uid,
+        reason,
+    }
 }
 
 /// The formats a source accepts, in order of preference. The server chooses one per response.

@@ -6,14 +6,22 @@
 //! trailers are parsed here, around `flate2::Decompress`: every byte of output is returned as soon as its
 //! input has arrived, at most [`OUTPUT_STEP`] bytes at a time.
 
-use bytes::{Buf, Bytes};
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use std::cell::RefCell;
 
-use super::limits::{CHUNK_BYTES, EMPTY_GZIP_BYTES};
+use bytes::{Buf, Bytes};
+use crc32fast::Hasher;
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::limits::EMPTY_GZIP_BYTES;
 
 /// The maximum output of one step.
-pub(super) const OUTPUT_STEP: usize = CHUNK_BYTES;
-const SMALLEST_STEP: usize = 4 * 1024;
+pub(super) const OUTPUT_STEP: usize = 64 * 1024;
+
+thread_local! {
+    /// The output of a step, before it is copied into a block of its size. A new buffer for every step would
+    /// be filled with zeros first, and much of it would wait unused beside the frames in it.
+    static OUTPUT: RefCell<Box<[u8]>> = RefCell::new(vec![0; OUTPUT_STEP].into());
+}
 
 const HAS_HEADER_CRC: u8 = 1 << 1;
 const HAS_EXTRA: u8 = 1 << 2;
@@ -29,7 +37,10 @@ pub(super) struct Gunzip {
     state: State,
     input: Bytes,
     inflate: Decompress,
-    crc: Crc,
+    /// The checksum of the member so far.
+    crc: Hasher,
+    /// The length of the member so far, modulo 2^32.
+    length: u32,
     /// Whether the last step filled its output buffer, so that more output may follow without further input.
     filled: bool,
     /// The number of input bytes consumed since the last output.
@@ -93,7 +104,8 @@ impl Gunzip {
             state: State::Start,
             input: Bytes::new(),
             inflate: Decompress::new(false),
-            crc: Crc::new(),
+            crc: Hasher::new(),
+            length: 0,
             filled: false,
             without_output: 0,
         }
@@ -117,10 +129,10 @@ impl Gunzip {
                     return Ok(None);
                 }
                 let before = self.input.len();
-                let output = self.inflate()?;
+                let output = OUTPUT.with_borrow_mut(|buffer| self.inflate(buffer))?;
                 if !output.is_empty() {
                     self.without_output = 0;
-                    return Ok(Some(output.into()));
+                    return Ok(Some(output));
                 }
                 self.count_without_output(before - self.input.len())?;
                 continue;
@@ -149,23 +161,23 @@ impl Gunzip {
         }
     }
 
-    fn inflate(&mut self) -> Result<Vec<u8>, GzipError> {
-        // Little input seldom yields much output: a watch event should not cost a large buffer.
-        let wanted = if self.filled {
-            OUTPUT_STEP
-        } else {
-            self.input.len().saturating_mul(8)
-        };
-        let mut output = Vec::with_capacity(wanted.clamp(SMALLEST_STEP, OUTPUT_STEP));
-        let before = self.inflate.total_in();
+    fn inflate(&mut self, buffer: &mut [u8]) -> Result<Bytes, GzipError> {
+        let before = (self.inflate.total_in(), self.inflate.total_out());
         let status = self
             .inflate
-            .decompress_vec(&self.input, &mut output, FlushDecompress::None)
+            .decompress(&self.input, buffer, FlushDecompress::None)
             .map_err(|_| GzipError::Data)?;
-        let consumed = usize::try_from(self.inflate.total_in() - before).map_err(|_| GzipError::Data)?;
+        let difference =
+            |after: u64, before: u64| usize::try_from(after - before).map_err(|_| GzipError::Data);
+        let consumed = difference(self.inflate.total_in(), before.0)?;
+        let produced = difference(self.inflate.total_out(), before.1)?;
         self.input.advance(consumed);
+        let output = Bytes::copy_from_slice(&buffer[..produced]);
         self.crc.update(&output);
-        self.filled = output.len() == output.capacity();
+        self.length = self
+            .length
+            .wrapping_add(u32::try_from(produced).map_err(|_| GzipError::Data)?);
+        self.filled = produced == buffer.len();
         match status {
             Status::StreamEnd => {
                 self.filled = false;
@@ -199,6 +211,7 @@ impl Gunzip {
                 None => {
                     self.inflate.reset(false);
                     self.crc.reset();
+                    self.length = 0;
                     self.state = State::Data;
                 }
             },
@@ -207,8 +220,8 @@ impl Gunzip {
                 *have += 1;
                 if *have == bytes.len() {
                     let [a, b, c, d, e, f, g, h] = *bytes;
-                    let is_intact = u32::from_le_bytes([a, b, c, d]) == self.crc.sum()
-                        && u32::from_le_bytes([e, f, g, h]) == self.crc.amount();
+                    let is_intact = u32::from_le_bytes([a, b, c, d]) == self.crc.clone().finalize()
+                        && u32::from_le_bytes([e, f, g, h]) == self.length;
                     if !is_intact {
                         return Err(GzipError::Checksum);
                     }

@@ -34,6 +34,10 @@ fn of_event<K: Object>(event: ListEvent<K>) -> IdentityEvent {
             version: ResourceVersion::of(object.meta()),
             uid: object.meta().uid.clone(),
         }),
+        ListEvent::Unchanged(key) => IdentityEvent::Object(Identity {
+            key: Some(key),
+            ..Identity::default()
+        }),
         ListEvent::Undecodable(object) => IdentityEvent::Object(Identity {
             key: object.key,
             version: object.version,

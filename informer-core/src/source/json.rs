@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use kube::core::TypeMeta;
 
 use super::decode::{Decode, Identity, decode_object};
-use super::format::{Format, ListEntry, Splitter};
-use super::{ServerStatus, SourceError, Undecodable, WatchEvent};
+use super::format::{Format, ListEntry, Splitter, WatchFrame};
+use super::{ServerStatus, SourceError, SourceObject, Undecodable, WatchEvent};
 use crate::object::Object;
 use frames::FrameSplitter;
 use list::ListReader;
@@ -22,6 +21,7 @@ mod list;
 mod managed_fields;
 mod scan;
 mod sketch;
+mod skim;
 mod splitter;
 mod status;
 mod text;
@@ -53,7 +53,7 @@ impl<K: Object> Format<K> for Json<K> {
         "application/json"
     }
 
-    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = Bytes>> {
+    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = WatchFrame>> {
         Box::new(FrameSplitter::new(max_object_bytes))
     }
 
@@ -65,12 +65,20 @@ impl<K: Object> Format<K> for Json<K> {
         event::decode_event(self.decoder.as_ref(), frame)
     }
 
-    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<Arc<K>, Undecodable> {
+    fn oversized_event(&self, part: &[u8], reason: String) -> Result<WatchEvent<K>, SourceError> {
+        event::oversized_event(part, reason)
+    }
+
+    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<SourceObject<K>, Undecodable> {
         decode_object(self.decoder.as_ref(), item, types)
     }
 
     fn identify(&self, item: &[u8]) -> Identity {
         identify(item)
+    }
+
+    fn identify_addition(&self, frame: &[u8]) -> Option<Identity> {
+        event::added_object(frame).map(identify)
     }
 
     fn parse_status(&self, body: &[u8]) -> Option<ServerStatus> {

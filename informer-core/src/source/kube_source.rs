@@ -9,15 +9,17 @@ use futures::future::BoxFuture;
 use http::HeaderMap;
 use serde::de::DeserializeOwned;
 
+use super::advice::Adviser;
 use super::answer::{self, Answer, BodyReader};
 use super::format::{Format, Formats};
 use super::json::{Json, JsonDecoder};
 use super::protobuf::{DecodeProtobuf, Protobuf, ProtobufDecoder};
 use super::request::{Endpoint, Representation};
 use super::{
-    Decode, DecodeOn, Encoding, IdentityStream, ListOptions, ListOptionsError, ListRequest, ListStream,
-    ListWatch, ManagedFields, SourceError, WatchRequest, WatchStream, list_body, watch_body,
+    Decode, DecodeOn, Encoding, IdentityStream, Known, ListOptions, ListOptionsError, ListRequest,
+    ListStream, ListWatch, ManagedFields, SourceError, WatchRequest, WatchStream, list_body, watch_body,
 };
+use crate::fast_paths;
 use crate::object::{Content, Object};
 use crate::scope::Scope;
 
@@ -49,6 +51,7 @@ pub struct KubeSource<K> {
     endpoint: Endpoint,
     resource: String,
     scope: Scope,
+    adviser: Adviser,
     answer_deadline: Duration,
     formats: Formats<K>,
     /// Set when the server refused the preferred formats. From then on only the last one is requested.
@@ -75,8 +78,9 @@ pub struct KubeSourceOptions {
     /// Whether objects keep their `metadata.managedFields`. Ignored with a
     /// [custom decoder](KubeSource::decoder).
     pub managed_fields: ManagedFields,
-    /// The largest object that is accepted, in bytes of its encoding. A larger one ends its list or watch
-    /// with [`SourceError::TooLarge`]. Default: 16 MiB.
+    /// The largest object that is accepted, in bytes of its encoding. A larger one is reported as one that
+    /// cannot be decoded. One of more than 32 MiB beyond the limit ends its list or watch with
+    /// [`SourceError::TooLarge`]. Default: 16 MiB.
     pub max_object_bytes: usize,
     /// The largest body of one list, or of one page of it, in bytes after decompression. A larger one fails
     /// with [`SourceError::ListTooLarge`]. Default: 16 GiB, which no cluster should reach.
@@ -104,7 +108,10 @@ impl Default for KubeSourceOptions {
             answer_deadline: Duration::from_secs(30),
             list_idle_limit: Duration::from_secs(60),
             decode_on: DecodeOn::default(),
-            encoding: Encoding::default(),
+            encoding: match fast_paths::are_on() {
+                true => Encoding::default(),
+                false => Encoding::Json,
+            },
         }
     }
 }
@@ -184,6 +191,12 @@ impl<K: Object> KubeSource<K> {
             client,
             endpoint,
             resource: name(&plural, &group, Content::of::<K>(), std::any::type_name::<K>()),
+            adviser: Adviser::new(
+                group.into_owned(),
+                K::version(dynamic_type).into_owned(),
+                plural.into_owned(),
+                scope.clone(),
+            ),
             scope,
             answer_deadline: options.answer_deadline,
             formats,
@@ -221,9 +234,22 @@ impl<K: Object> KubeSource<K> {
         self
     }
 
+    /// Sends a request with this verb. An error says what to do, where that is known.
+    async fn request(
+        &self,
+        verb: &str,
+        make: impl Fn(&Endpoint) -> Result<http::Request<kube::client::Body>, SourceError>,
+        granted: Option<Duration>,
+    ) -> Result<(BodyReader, Arc<dyn Format<K>>), SourceError> {
+        match self.negotiate(make, granted).await {
+            Err(error) => Err(self.adviser.explain(&self.client, verb, error).await),
+            answer => answer,
+        }
+    }
+
     /// Sends the request that `make` builds for the accepted formats. If the server refuses them, sends it
     /// again for the last one.
-    async fn request(
+    async fn negotiate(
         &self,
         make: impl Fn(&Endpoint) -> Result<http::Request<kube::client::Body>, SourceError>,
         granted: Option<Duration>,
@@ -271,26 +297,42 @@ impl<K> fmt::Debug for KubeSource<K> {
 
 impl<K: Object> ListWatch<K> for KubeSource<K> {
     fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
+        self.list_except(request, Known::nothing())
+    }
+
+    fn list_except(
+        &self,
+        request: ListRequest,
+        known: Known,
+    ) -> BoxFuture<'_, Result<ListStream<K>, SourceError>> {
         Box::pin(async move {
             let make = |endpoint: &Endpoint| endpoint.list(&request);
-            let (body, format) = self.request(make, request.answer_within).await?;
-            Ok(list_body::objects(body, format, self.bodies))
+            let (body, format) = self.request("list", make, request.answer_within).await?;
+            Ok(list_body::objects(body, format, known, self.bodies))
         })
     }
 
     fn list_identities(&self, request: ListRequest) -> BoxFuture<'_, Result<IdentityStream, SourceError>> {
         Box::pin(async move {
             let make = |endpoint: &Endpoint| endpoint.list_as(Representation::MetadataOnly, &request);
-            let (body, format) = self.request(make, request.answer_within).await?;
+            let (body, format) = self.request("list", make, request.answer_within).await?;
             Ok(list_body::identities(body, format, self.bodies))
         })
     }
 
     fn watch(&self, request: WatchRequest) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
+        self.watch_except(request, Known::nothing())
+    }
+
+    fn watch_except(
+        &self,
+        request: WatchRequest,
+        known: Known,
+    ) -> BoxFuture<'_, Result<WatchStream<K>, SourceError>> {
         Box::pin(async move {
             let make = |endpoint: &Endpoint| endpoint.watch(&request);
-            let (body, format) = self.request(make, request.answer_within).await?;
-            Ok(watch_body::stream(body, format, self.bodies))
+            let (body, format) = self.request("watch", make, request.answer_within).await?;
+            Ok(watch_body::stream(body, format, known, self.bodies))
         })
     }
 

@@ -11,6 +11,13 @@ pub(super) const CHUNK_BYTES: usize = 256 * 1024;
 /// available.
 pub(super) const TURN_BYTES: usize = 1024 * 1024;
 
+/// How many bytes of an object are skipped beyond the largest object that is accepted. A larger one ends its
+/// list or watch.
+pub(super) const SKIPPED_BYTES: usize = 32 * 1024 * 1024;
+
+/// The longest beginning of an object in protobuf that is kept to identify it, if it is too large.
+pub(super) const HEAD_BYTES: usize = 1024 * 1024;
+
 /// The longest run of whitespace between the events of a watch, or between the values of a list.
 pub(super) const BLANK_BYTES: usize = 64 * 1024;
 

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 use super::answer::{BodyEvent, BodyReader};
 use super::decoding::Decoding;
-use super::format::{Format, ListEntry, Splitter};
+use super::format::{Format, ListEntry, Splitter, oversized_reason, undecodable};
 use super::gzip::Ending;
 use super::kube_source::BodySettings;
 use super::limits::{BATCH_BYTES, BATCH_OBJECTS};
 use super::list_pace::ListPace;
-use super::{IdentityEvent, IdentityStream, ListEvent, ListMetadata, ListStream, SourceError};
+use super::{IdentityEvent, IdentityStream, Known, ListEvent, ListMetadata, ListStream, SourceError};
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 
@@ -32,15 +32,23 @@ const HOLD: Duration = Duration::from_secs(1);
 pub(super) fn objects<K: Object>(
     reader: BodyReader,
     format: Arc<dyn Format<K>>,
+    known: Known,
     settings: BodySettings,
 ) -> ListStream<K> {
     let splitter = format.split_list(settings.max_object_bytes);
     let decode = move |entry, types: Option<&TypeMeta>| match entry {
         Pending::Metadata(metadata) => ListEvent::Metadata(metadata),
-        Pending::Item(item) => match format.decode_item(&item, types) {
-            Ok(object) => ListEvent::Item(object),
-            Err(undecodable) => ListEvent::Undecodable(undecodable),
+        Pending::Item(item) => match known.key_of(|| Some(format.identify(&item))) {
+            Some(key) => ListEvent::Unchanged(key),
+            None => match format.decode_item(&item, types) {
+                Ok(object) => ListEvent::Item(object),
+                Err(undecodable) => ListEvent::Undecodable(undecodable),
+            },
         },
+        Pending::Oversized(part) => {
+            let reason = oversized_reason(settings.max_object_bytes);
+            ListEvent::Undecodable(undecodable(format.identify(&part), reason))
+        }
     };
     stream(reader, splitter, Arc::new(decode), settings)
 }
@@ -54,7 +62,7 @@ pub(super) fn identities<K: Object>(
     let splitter = format.split_list(settings.max_object_bytes);
     let decode = move |entry, _: Option<&TypeMeta>| match entry {
         Pending::Metadata(metadata) => IdentityEvent::Metadata(metadata),
-        Pending::Item(item) => IdentityEvent::Object(format.identify(&item)),
+        Pending::Item(item) | Pending::Oversized(item) => IdentityEvent::Object(format.identify(&item)),
     };
     stream(reader, splitter, Arc::new(decode), settings)
 }
@@ -119,6 +127,7 @@ struct Batch {
 enum Pending {
     Metadata(ListMetadata),
     Item(Bytes),
+    Oversized(Bytes),
 }
 
 /// Why the gathering of a batch ended.
@@ -161,12 +170,8 @@ impl<E: Send + 'static> Reading<E> {
         let Batch { entries, bytes } = std::mem::take(&mut self.entries.batch);
         let decode = Arc::clone(&self.decode);
         let types = self.entries.types.clone();
-        self.decoding.push(bytes, move || {
-            entries
-                .into_iter()
-                .map(|entry| decode(entry, types.as_ref()))
-                .collect()
-        });
+        self.decoding
+            .push(entries, bytes, move |entry| decode(entry, types.as_ref()));
     }
 }
 
@@ -237,6 +242,11 @@ impl Entries {
                 self.pace.progressed();
                 self.batch.bytes += item.len();
                 self.batch.entries.push(Pending::Item(item));
+            }
+            ListEntry::Oversized(part) => {
+                self.pace.progressed();
+                self.batch.bytes += part.len();
+                self.batch.entries.push(Pending::Oversized(part));
             }
             ListEntry::Metadata(metadata) => {
                 check_metadata(&metadata)?;

@@ -3,14 +3,11 @@
 //! The server chooses the format of each response; see [`KubeSource::protobuf`](super::KubeSource::protobuf).
 //! The crate `informer-protobuf` has the decoders of built-in kinds.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
 use kube::core::TypeMeta;
 
 use super::decode::Identity;
-use super::format::{Format, ListEntry, Splitter};
-use super::{ServerStatus, SourceError, Undecodable, WatchEvent};
+use super::format::{Format, ListEntry, Splitter, WatchFrame};
+use super::{ServerStatus, SourceError, SourceObject, Undecodable, WatchEvent};
 use crate::object::Object;
 use envelope::TypeNames;
 use frames::FrameSplitter;
@@ -65,7 +62,7 @@ impl<K: Object> Format<K> for Protobuf<K> {
         "application/vnd.kubernetes.protobuf"
     }
 
-    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = Bytes>> {
+    fn split_watch(&self, max_object_bytes: usize) -> Box<dyn Splitter<Output = WatchFrame>> {
         Box::new(FrameSplitter::new(max_object_bytes))
     }
 
@@ -77,7 +74,11 @@ impl<K: Object> Format<K> for Protobuf<K> {
         event::decode_event(&self.decoder, frame)
     }
 
-    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<Arc<K>, Undecodable> {
+    fn oversized_event(&self, part: &[u8], reason: String) -> Result<WatchEvent<K>, SourceError> {
+        event::oversized_event(part, reason)
+    }
+
+    fn decode_item(&self, item: &[u8], types: Option<&TypeMeta>) -> Result<SourceObject<K>, Undecodable> {
         let types = types.map_or(TypeNames::default(), |types| TypeNames {
             api_version: &types.api_version,
             kind: &types.kind,
@@ -87,6 +88,11 @@ impl<K: Object> Format<K> for Protobuf<K> {
 
     fn identify(&self, item: &[u8]) -> Identity {
         Metadata::read(item).identity()
+    }
+
+    fn identify_addition(&self, frame: &[u8]) -> Option<Identity> {
+        let object = event::added_object(frame)?;
+        Some(Metadata::read(object).identity())
     }
 
     fn parse_status(&self, body: &[u8]) -> Option<ServerStatus> {

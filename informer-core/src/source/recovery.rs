@@ -25,7 +25,10 @@ impl SourceError {
             Self::Connect(_) | Self::Transport(_) | Self::Deadline { .. } | Self::Protocol(_) => {
                 Recovery::Unreachable
             }
-            Self::TooLarge { .. } | Self::ListTooLarge { .. } | Self::Request(_) => Recovery::NeedsAction,
+            Self::TooLarge { .. }
+            | Self::ListTooLarge { .. }
+            | Self::LimitReached { .. }
+            | Self::Request(_) => Recovery::NeedsAction,
         }
     }
 }

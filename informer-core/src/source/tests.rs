@@ -24,6 +24,7 @@ mod answers;
 mod bombs;
 mod deep;
 mod formats;
+mod known;
 mod lists;
 mod protobuf;
 mod requests;
@@ -84,7 +85,12 @@ fn watch_after(version: &str) -> WatchRequest {
 
 /// Reads a list and describes each event in one line.
 async fn list_lines(source: &KubeSource<ConfigMap>) -> Vec<String> {
-    let mut stream = match source.list(whole_list()).await {
+    list_lines_except(source, Known::nothing()).await
+}
+
+/// Reads a list except for known objects, and describes each event in one line.
+async fn list_lines_except(source: &KubeSource<ConfigMap>, known: Known) -> Vec<String> {
+    let mut stream = match source.list_except(whole_list(), known).await {
         Ok(stream) => stream,
         Err(error) => return vec![format!("refused: {error}")],
     };
@@ -98,6 +104,7 @@ async fn list_lines(source: &KubeSource<ConfigMap>) -> Vec<String> {
                 metadata.remaining
             ),
             Ok(ListEvent::Item(object)) => format!("item {}", ObjectKey::of(&object.metadata).unwrap()),
+            Ok(ListEvent::Unchanged(key)) => format!("unchanged {key}"),
             Ok(ListEvent::Undecodable(object)) => {
                 format!("undecodable {:?}", object.key.map(|key| key.to_string()))
             }
@@ -109,7 +116,12 @@ async fn list_lines(source: &KubeSource<ConfigMap>) -> Vec<String> {
 
 /// Reads a watch and describes each event in one line.
 async fn watch_lines(source: &KubeSource<ConfigMap>) -> Vec<String> {
-    let mut stream = match source.watch(watch_after("1")).await {
+    watch_lines_except(source, Known::nothing()).await
+}
+
+/// Reads a watch except for known objects, and describes each event in one line.
+async fn watch_lines_except(source: &KubeSource<ConfigMap>, known: Known) -> Vec<String> {
+    let mut stream = match source.watch_except(watch_after("1"), known).await {
         Ok(stream) => stream,
         Err(error) => return vec![format!("refused: {error}")],
     };
@@ -133,6 +145,7 @@ fn describe_event(event: Result<WatchEvent<ConfigMap>, SourceError>) -> String {
                 object.key.map(|key| key.to_string())
             )
         }
+        Ok(WatchEvent::Unchanged(key)) => format!("unchanged {key}"),
         Ok(WatchEvent::Unknown) => "unknown".to_owned(),
         Err(error) => format!("error: {error}"),
     }

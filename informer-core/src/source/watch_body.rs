@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures::StreamExt as _;
 
 use super::answer::{BodyEvent, BodyReader};
 use super::decoding::Decoding;
-use super::format::{Format, Splitter};
+use super::format::{Format, Splitter, WatchFrame, oversized_reason};
 use super::kube_source::BodySettings;
 use super::limits::{BATCH_BYTES, BATCH_OBJECTS, UNKNOWN_EVENTS};
-use super::{DecodeOn, SourceError, WatchEvent, WatchStream};
+use super::{DecodeOn, Known, SourceError, WatchEvent, WatchStream};
 use crate::object::Object;
 
 /// Streams the events of a watch. Holds one incomplete event, one chunk of the body, and the batches that are
@@ -19,6 +18,7 @@ use crate::object::Object;
 pub(super) fn stream<K: Object>(
     reader: BodyReader,
     format: Arc<dyn Format<K>>,
+    known: Known,
     settings: BodySettings,
 ) -> WatchStream<K> {
     let state = Box::new(Watching {
@@ -29,6 +29,8 @@ pub(super) fn stream<K: Object>(
             batch: Batch::default(),
         },
         format,
+        known,
+        max_object_bytes: settings.max_object_bytes,
         decoding: Decoding::new(settings.decode_on),
         decoded: VecDeque::new(),
         unknown: 0,
@@ -44,6 +46,8 @@ pub(super) fn stream<K: Object>(
 struct Watching<K> {
     frames: Frames,
     format: Arc<dyn Format<K>>,
+    known: Known,
+    max_object_bytes: usize,
     decoding: Decoding<Decoded<K>>,
     decoded: VecDeque<Decoded<K>>,
     /// The number of consecutive events of unknown types.
@@ -58,14 +62,14 @@ type Decoded<K> = Result<WatchEvent<K>, SourceError>;
 struct Frames {
     decode_on: DecodeOn,
     reader: BodyReader,
-    splitter: Box<dyn Splitter<Output = Bytes>>,
+    splitter: Box<dyn Splitter<Output = WatchFrame>>,
     batch: Batch,
 }
 
 /// Complete frames that are not decoded yet.
 #[derive(Default)]
 struct Batch {
-    frames: Vec<Bytes>,
+    frames: Vec<WatchFrame>,
     bytes: usize,
 }
 
@@ -108,9 +112,19 @@ impl<K: Object> Watching<K> {
 
     fn decode(&mut self) {
         let Batch { frames, bytes } = std::mem::take(&mut self.frames.batch);
-        let format = Arc::clone(&self.format);
-        self.decoding.push(bytes, move || {
-            frames.iter().map(|frame| format.decode_event(frame)).collect()
+        let (format, known) = (Arc::clone(&self.format), self.known.clone());
+        let limit = self.max_object_bytes;
+        self.decoding.push(frames, bytes, move |frame: WatchFrame| {
+            let frame = match frame {
+                WatchFrame::Whole(frame) => frame,
+                WatchFrame::Oversized(part) => {
+                    return format.oversized_event(&part, oversized_reason(limit));
+                }
+            };
+            match known.key_of(|| format.identify_addition(&frame)) {
+                Some(key) => Ok(WatchEvent::Unchanged(key)),
+                None => format.decode_event(&frame),
+            }
         });
     }
 
@@ -136,7 +150,8 @@ impl Frames {
         let most = self.decode_on.threshold().map_or(1, |_| BATCH_BYTES);
         loop {
             while let Some(frame) = self.splitter.next()? {
-                self.batch.bytes += frame.len();
+                let (WatchFrame::Whole(bytes) | WatchFrame::Oversized(bytes)) = &frame;
+                self.batch.bytes += bytes.len();
                 self.batch.frames.push(frame);
                 if self.batch.frames.len() >= BATCH_OBJECTS || self.batch.bytes >= BATCH_BYTES {
                     return Ok(Gathered::Batch);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::scope_status::{Contact, LastError, Position};
+use super::scope_status::{Contact, LastError, LastList, Position};
 use super::state::Wait;
-use super::{Limits, ScopeStatus, State, StatusBoard, WatchListVerdict};
+use super::{EventKind, Limits, RelistReason, ScopeStatus, State, StatusBoard, WatchListVerdict};
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
@@ -18,7 +18,8 @@ use crate::source::{SourceError, Undecodable};
 pub(crate) struct Reporter {
     pub(super) board: Arc<StatusBoard>,
     pub(super) scope: Scope,
-    /// The position of the scope on the board. It never changes, and a search per event would be slow.
+    /// The position of the scope on the board, as long as no scope before it is removed. A search per event
+    /// would be slow.
     place: usize,
 }
 
@@ -29,7 +30,11 @@ impl Reporter {
 
     pub(super) fn update(&self, change: impl FnOnce(&mut ScopeStatus)) {
         let mut scopes = self.board.scopes.lock();
-        if let Some(scope) = scopes.get_mut(self.place)
+        let place = match scopes.get(self.place) {
+            Some(scope) if scope.scope == self.scope => Some(self.place),
+            _ => scopes.iter().position(|scope| scope.scope == self.scope),
+        };
+        if let Some(scope) = place.and_then(|place| scopes.get_mut(place))
             && !matches!(scope.state, State::Stopped)
         {
             change(scope);
@@ -43,17 +48,32 @@ impl Reporter {
         self.board.announce();
     }
 
-    /// Reports that a list has begun (`received` is 0) or has made progress.
+    /// Reports that a list has begun.
+    pub(crate) fn list_begins(&self) {
+        self.update(|scope| {
+            scope.failures.attempted();
+            scope.list_began = Some(Instant::now());
+        });
+        self.listing(0, None);
+    }
+
+    /// Reports why the whole state is read again.
+    pub(crate) fn relists(&self, reason: RelistReason) {
+        let Self { board, scope, .. } = self;
+        tracing::debug!(resource = %board.resource, %scope, %reason, "decided to list again");
+        self.update(|scope| scope.counts.relists.count(reason));
+    }
+
+    /// Reports how many objects of a list have arrived.
     pub(crate) fn listing(&self, received: u64, expected: Option<u64>) {
         self.update(|scope| {
-            match received {
-                0 => scope.failures.attempted(),
-                _ => scope.failures.progressed(),
+            if received > 0 {
+                scope.failures.progressed();
             }
             // An attempt is not a success: a failure stays visible until the first object arrives.
             let is_failing = !matches!(
                 scope.state,
-                State::NotStarted | State::Listing { .. } | State::Live
+                State::NotStarted | State::Paused | State::Listing { .. } | State::Live
             );
             if received == 0 && is_failing {
                 return;
@@ -74,9 +94,45 @@ impl Reporter {
             scope.unusable = unusable as u64;
             scope.failures.succeeded();
             scope.counts.lists += 1;
-            scope.last_contact = Some(Instant::now());
+            let now = Instant::now();
+            scope.last_contact = Some(now);
+            scope.last_list = scope.list_began.take().map(|began| LastList {
+                at: now,
+                took: now.duration_since(began),
+                objects: match scope.state {
+                    State::Listing { received, .. } => received,
+                    _ => 0,
+                },
+            });
             scope.contact = Contact::Trusted;
         });
+    }
+
+    /// Reports that a saved state is over a limit of the cache.
+    pub(crate) fn seed_refused(&self, reason: &SourceError) {
+        let Self { board, scope, .. } = self;
+        tracing::warn!(resource = %board.resource, %scope, %reason, "refused a saved cache; starting cold");
+    }
+
+    /// Reports that a saved state was queued.
+    pub(crate) fn seeded(&self, position: &Position) {
+        self.update(|scope| scope.follow(position));
+        self.board.announce();
+    }
+
+    /// Reports that the server has confirmed the saved state: it counts as a list from now on.
+    pub(crate) fn confirmed(&self, position: &Position) {
+        self.update(|scope| {
+            scope.follow(position);
+            scope.listed = position.version.clone();
+            scope.failures.succeeded();
+        });
+        self.board.announce();
+    }
+
+    /// Reports that no requests are sent because the informer was paused.
+    pub(crate) fn paused(&self) {
+        self.update_state(State::Paused);
     }
 
     /// Reports that a watch is open. Nothing has arrived through it yet.
@@ -98,11 +154,15 @@ impl Reporter {
     }
 
     /// Reports an event of a watch, after the reflector has applied it.
-    pub(crate) fn event(&self, position: &Position) {
+    pub(crate) fn event(&self, kind: EventKind, position: &Position) {
         let mut recovered = false;
         self.update(|scope| {
-            scope.counts.events += 1;
-            scope.last_contact = Some(Instant::now());
+            let now = Some(Instant::now());
+            scope.last_contact = now;
+            scope.counts.received(kind);
+            if kind != EventKind::Bookmark {
+                scope.last_event = now;
+            }
             if scope.contact == Contact::Suspect {
                 scope.trust();
                 recovered = true;

@@ -7,7 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Id, Metadata, Subscriber, span};
 
 use super::*;
-use crate::status::Coverage;
+use crate::status::{Counts, Coverage};
 
 fn board() -> (Arc<StatusBoard>, Reporter) {
     let board = Arc::new(StatusBoard::new("pods".to_owned(), &[Scope::All], None));
@@ -41,7 +41,7 @@ fn position(version: &str) -> Position {
 #[tokio::test(start_paused = true)]
 async fn only_received_objects_are_contact() {
     let (board, reporter) = board();
-    reporter.listing(0, None);
+    reporter.list_begins();
     let begun = scope(&board);
     assert!(
         matches!(begun.state, State::Listing { received: 0, .. }),
@@ -63,7 +63,7 @@ async fn only_received_objects_are_contact() {
 async fn a_failure_stays_visible_until_the_next_list_receives_an_object() {
     let (board, reporter) = board();
     backing_off(&reporter);
-    reporter.listing(0, None);
+    reporter.list_begins();
     assert_eq!(scope(&board).state.name(), "BackingOff");
     reporter.listing(1, None);
     assert_eq!(scope(&board).state.name(), "Listing");
@@ -73,15 +73,87 @@ async fn a_failure_stays_visible_until_the_next_list_receives_an_object() {
 async fn an_event_makes_a_stalled_scope_live_and_no_other() {
     let (board, reporter) = board();
     backing_off(&reporter);
-    reporter.event(&position("5"));
+    reporter.event(EventKind::Modified, &position("5"));
     assert_eq!(scope(&board).state.name(), "BackingOff", "the watch has ended");
     reporter.failed(&SourceError::Transport("silent".to_owned()), State::Stalled);
     reporter.opened();
     assert_eq!(scope(&board).state.name(), "Stalled", "opening proves nothing");
-    reporter.event(&position("6"));
+    reporter.event(EventKind::Modified, &position("6"));
     let live = scope(&board);
     assert_eq!((live.state.name(), live.counts.events), ("Live", 2));
     assert_eq!(live.version, Some("6".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_complete_list_is_kept_with_its_duration_and_size() {
+    let (board, reporter) = board();
+    reporter.list_begins();
+    tokio::time::advance(Duration::from_secs(3)).await;
+    reporter.listing(2, None);
+    // Progress of no objects, as for an empty page, is not another beginning.
+    reporter.listing(0, None);
+    reporter.listing(7, None);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    reporter.listed(&position("5"), 0);
+    let last = scope(&board).last_list.unwrap();
+    assert_eq!(
+        (last.at, last.took, last.objects),
+        (Instant::now(), Duration::from_secs(4), 7)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_are_counted_by_type_and_bookmarks_are_not_the_last_event() {
+    let (board, reporter) = board();
+    let kinds = [
+        EventKind::Added,
+        EventKind::Modified,
+        EventKind::Modified,
+        EventKind::Deleted,
+        EventKind::Other,
+    ];
+    for kind in kinds {
+        reporter.event(kind, &position("5"));
+    }
+    let last_event = Some(Instant::now());
+    tokio::time::advance(Duration::from_secs(60)).await;
+    reporter.event(EventKind::Bookmark, &position("6"));
+    let scope = scope(&board);
+    let Counts {
+        events,
+        added,
+        modified,
+        deleted,
+        bookmarks,
+        ..
+    } = scope.counts;
+    assert_eq!((events, added, modified, deleted, bookmarks), (6, 1, 2, 1, 1));
+    assert_eq!(
+        (scope.last_event, scope.last_contact),
+        (last_event, Some(Instant::now()))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn data_ages_since_it_arrived_or_since_the_last_commit_if_some_is_missing() {
+    let (board, reporter) = board();
+    reporter.listed(&position("5"), 0);
+    board.set_committed();
+    let aged = |version: Option<&str>| {
+        let mut scope = scope(&board);
+        scope.set_age(
+            version.map(Into::into).as_ref(),
+            board.committed(),
+            Instant::now(),
+        );
+        scope.age.map(|age| age.as_secs())
+    };
+    tokio::time::advance(Duration::from_secs(10)).await;
+    reporter.event(EventKind::Bookmark, &position("6"));
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(aged(Some("6")), Some(2), "the cache has everything that arrived");
+    assert_eq!(aged(Some("5")), Some(12), "the bookmark is not committed");
+    assert_eq!(aged(None), None, "nothing was committed");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,11 +1,13 @@
 //! The status of one scope.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
 use super::failures::FailureTracker;
-use super::{AuditStatus, State};
+use super::{AuditStatus, Counts, State};
 use crate::resource_version::ResourceVersion;
-use crate::scope::Scope;
+use crate::scope::{Revision, Scope};
 use crate::source::{SourceError, Undecodable};
 use crate::sync::simulation;
 
@@ -53,28 +55,16 @@ pub struct LastError {
     pub count: u64,
 }
 
-/// What happened in a scope since the informer was built, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The last complete read of the whole state.
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Counts {
-    /// Complete lists, by LIST or by watch-list.
-    pub lists: u64,
-    /// Opened watches.
-    pub watches: u64,
-    /// Events received in watches, including bookmarks.
-    pub events: u64,
-    /// Failed requests and streams.
-    pub errors: u64,
-    /// Objects that could not be decoded.
-    pub undecodable: u64,
-    /// Those of them whose key could not be read either.
-    pub unreadable: u64,
-    /// Times the server's history went back (an etcd restore).
-    pub rewinds: u64,
-    /// Events dropped because the cache already had a newer version.
-    pub outdated: u64,
-    /// Objects and deletions of a namespace that was not requested. They were rejected and logged.
-    pub out_of_scope: u64,
+pub struct LastList {
+    /// When it was complete.
+    pub at: Instant,
+    /// How long it took, from the request to the last object.
+    pub took: Duration,
+    /// How many objects it had, including those that could not be used.
+    pub objects: u64,
 }
 
 /// Whether the server supports watch-lists: the initial state streamed through a watch.
@@ -107,6 +97,17 @@ pub struct ScopeStatus {
     pub last_error: Option<LastError>,
     /// When data last arrived: an object of a list, an event or a bookmark. Opening a watch does not count.
     pub last_contact: Option<Instant>,
+    /// When the last event other than a bookmark arrived.
+    pub last_event: Option<Instant>,
+    /// The last complete read of the whole state.
+    pub last_list: Option<LastList>,
+    /// How old the data of the cache is: the time since data last arrived or, if the cache lacks some of what
+    /// arrived, since the last commit. `None` before the first commit of this scope.
+    ///
+    /// A server sends a bookmark about once a minute, so a healthy scope is rarely older than that. A server
+    /// without bookmarks, or of a resource that it does not cache (`events`), sends nothing while nothing
+    /// changes.
+    pub age: Option<Duration>,
     /// The version the next watch would start at.
     pub version: Option<ResourceVersion>,
     /// Whether the server supports watch-lists.
@@ -120,6 +121,10 @@ pub struct ScopeStatus {
     pub counts: Counts,
     /// What audits found; `None` if they are off.
     pub audit: Option<AuditStatus>,
+    /// Whether something arrived that the cache does not show; set with [`age`](Self::age).
+    pub(super) lacks_some: bool,
+    /// When the list that is being read began.
+    pub(super) list_began: Option<Instant>,
     /// Whether anything has arrived since the last stall.
     pub(super) contact: Contact,
     /// A copy of [`Position::coverage`].
@@ -128,6 +133,9 @@ pub struct ScopeStatus {
     pub(super) listed: Option<ResourceVersion>,
     /// The failed attempts since the last complete list.
     pub(super) failures: FailureTracker,
+    /// The last change of the scope or its selectors that was requested, and the last that was committed.
+    pub(super) requested: Revision,
+    pub(super) settled: Revision,
 }
 
 /// Whether the connection is known to carry data.
@@ -146,17 +154,55 @@ impl ScopeStatus {
             since: now,
             last_error: None,
             last_contact: None,
+            last_event: None,
+            last_list: None,
+            age: None,
             version: None,
             watch_list: WatchListVerdict::Unknown,
             last_undecodable: None,
             unusable: 0,
             counts: Counts::default(),
             audit: None,
+            lacks_some: false,
+            list_began: None,
             contact: Contact::Trusted,
             coverage: Coverage::Complete,
             listed: None,
             failures: FailureTracker::default(),
+            requested: Revision::default(),
+            settled: Revision::default(),
         }
+    }
+
+    /// The error that lasts: `None` after a success.
+    pub fn current_error(&self) -> Option<&LastError> {
+        self.last_error.as_ref().filter(|error| error.count > 0)
+    }
+
+    /// The age of the data, unless it is current: a watch is open, and everything that arrived is in the
+    /// cache.
+    pub(crate) fn stale_for(&self) -> Option<Duration> {
+        match self.state {
+            State::Live if !self.lacks_some => None,
+            _ => self.age,
+        }
+    }
+
+    /// Sets the age of the data in the cache. `version` is that of the cache.
+    pub(crate) fn set_age(&mut self, version: Option<&ResourceVersion>, committed: Instant, now: Instant) {
+        let Some(version) = version else {
+            self.age = None;
+            return;
+        };
+        self.lacks_some = self
+            .version
+            .as_ref()
+            .is_some_and(|own| version.is_older_than(own));
+        let since = match self.lacks_some {
+            true => Some(committed),
+            false => self.last_contact,
+        };
+        self.age = since.map(|since| now.saturating_duration_since(since));
     }
 
     pub(super) fn set(&mut self, state: State) {

@@ -44,6 +44,15 @@ pub enum State {
         /// The server's answer.
         error: SourceError,
     },
+    /// The server has more objects than the informer may hold. The cache keeps the last state that was within
+    /// the limit and does not follow changes. The whole state is read again every one to two minutes, and the
+    /// cache is current again when it is within the limit.
+    LimitReached {
+        /// The limit, and what to do.
+        error: SourceError,
+    },
+    /// The informer was paused: it sends no requests, and its cache is the last state.
+    Paused,
     /// The informer has stopped. It does not start again.
     Stopped,
 }
@@ -58,6 +67,8 @@ impl State {
             Self::BackingOff { .. } => "BackingOff",
             Self::Forbidden { .. } => "Forbidden",
             Self::NotFound { .. } => "NotFound",
+            Self::LimitReached { .. } => "LimitReached",
+            Self::Paused => "Paused",
             Self::Stopped => "Stopped",
         }
     }
@@ -76,10 +87,12 @@ impl State {
             Self::Listing { .. } => 1,
             Self::Stalled => 2,
             Self::BackingOff { .. } => 3,
-            Self::NotFound { .. } => 4,
-            Self::Forbidden { .. } => 5,
-            Self::NotStarted => 6,
-            Self::Stopped => 7,
+            Self::LimitReached { .. } => 4,
+            Self::NotFound { .. } => 5,
+            Self::Forbidden { .. } => 6,
+            Self::Paused => 7,
+            Self::NotStarted => 8,
+            Self::Stopped => 9,
         }
     }
 }
@@ -105,10 +118,9 @@ impl fmt::Display for State {
                 write!(f, "trying again in {}: {error}", Wait(*retry_in))
             }
             Self::Forbidden { error } => write!(f, "forbidden, trying again slowly: {error}"),
-            Self::NotFound { error } => write!(
-                f,
-                "not found: is the CRD installed, and is this version served? trying again slowly: {error}"
-            ),
+            Self::NotFound { error } => write!(f, "not found, trying again slowly: {error}"),
+            Self::LimitReached { error } => write!(f, "over a limit, trying again slowly: {error}"),
+            Self::Paused => f.write_str("paused"),
             Self::Stopped => f.write_str("stopped"),
         }
     }

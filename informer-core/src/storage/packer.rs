@@ -52,10 +52,10 @@ impl<K: Object> Packer<K> {
     }
 
     /// Packs an object. One that cannot be encoded stays decoded.
-    pub(super) fn pack(self: &Arc<Self>, object: Arc<K>, arrival: Arrival) -> Stored<K> {
+    pub(super) fn pack(self: &Arc<Self>, object: Arc<K>, bytes: u32, arrival: Arrival) -> Stored<K> {
         let slot = COMPRESSORS.with(|compressor| self.slot(&object, arrival, compressor));
         let Some(slot) = slot else {
-            return object.into();
+            return Stored::decoded(object, bytes);
         };
         if arrival == Arrival::Changed {
             self.codec.keep(slot.id, object, Purpose::Look);

@@ -62,14 +62,14 @@ impl<K: Object> Packing<K> {
         }
     }
 
-    /// Stores an object that was received, and transformed if there is a transform.
-    pub(crate) fn store(&self, object: Arc<K>, arrival: Arrival) -> Stored<K> {
+    /// Stores an object of which `bytes` were received, and which was transformed if there is a transform.
+    pub(crate) fn store(&self, object: Arc<K>, bytes: u32, arrival: Arrival) -> Stored<K> {
         #[cfg(feature = "packed")]
         if let Some(packer) = &self.packer {
-            return packer.pack(object, arrival);
+            return packer.pack(object, bytes, arrival);
         }
         let _ = arrival;
-        object.into()
+        Stored::decoded(object, bytes)
     }
 }
 

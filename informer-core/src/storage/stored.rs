@@ -10,6 +10,9 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::selector::Selector;
+use crate::source::SourceObject;
+#[cfg(feature = "packed")]
+use crate::source::saturated;
 
 /// One object as an informer holds it: decoded, or packed. Cheap to clone.
 ///
@@ -17,12 +20,27 @@ use crate::selector::Selector;
 pub struct Stored<K>(Form<K>);
 
 enum Form<K> {
-    Decoded(Arc<K>),
+    /// The object, and the size of its encoding as it was received.
+    Decoded(Arc<K>, u32),
     #[cfg(feature = "packed")]
     Packed(Arc<Slot<K>>),
 }
 
 impl<K> Stored<K> {
+    /// An object that stays decoded. `bytes` of its encoding were received.
+    pub(crate) fn decoded(object: Arc<K>, bytes: u32) -> Self {
+        Self(Form::Decoded(object, bytes))
+    }
+
+    /// The approximate size: of a packed object what it takes in memory, of a decoded one what was received.
+    pub fn bytes(&self) -> u32 {
+        match &self.0 {
+            Form::Decoded(_, bytes) => *bytes,
+            #[cfg(feature = "packed")]
+            Form::Packed(slot) => saturated(slot.bytes.len()),
+        }
+    }
+
     #[cfg(feature = "packed")]
     pub(super) fn packed(slot: Slot<K>) -> Self {
         Self(Form::Packed(Arc::new(slot)))
@@ -33,7 +51,7 @@ impl<K> Stored<K> {
     /// `None` if the bytes of a packed object cannot be decoded, which is a bug and is logged.
     pub fn get(&self) -> Option<Arc<K>> {
         match &self.0 {
-            Form::Decoded(object) => Some(object.clone()),
+            Form::Decoded(object, _) => Some(object.clone()),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot.read(Purpose::Look),
         }
@@ -43,7 +61,7 @@ impl<K> Stored<K> {
     #[cfg(feature = "packed")]
     fn scan(&self) -> Option<Arc<K>> {
         match &self.0 {
-            Form::Decoded(object) => Some(object.clone()),
+            Form::Decoded(object, _) => Some(object.clone()),
             Form::Packed(slot) => slot.read(Purpose::Scan),
         }
     }
@@ -52,7 +70,11 @@ impl<K> Stored<K> {
     pub(crate) fn scan_all(objects: &[Self], list: &mut Vec<Arc<K>>) {
         // Without packed objects the length is known, and this is one tight loop.
         #[cfg(not(feature = "packed"))]
-        list.extend(objects.iter().map(|Self(Form::Decoded(object))| object.clone()));
+        list.extend(
+            objects
+                .iter()
+                .map(|Self(Form::Decoded(object, _))| object.clone()),
+        );
         #[cfg(feature = "packed")]
         list.extend(objects.iter().filter_map(Self::scan));
     }
@@ -60,7 +82,7 @@ impl<K> Stored<K> {
     /// The object, in a pass over many. Borrows a decoded one, which does not touch its reference count.
     pub(crate) fn peek(&self) -> Option<ObjectRef<'_, K>> {
         match &self.0 {
-            Form::Decoded(object) => Some(ObjectRef(Reference::Borrowed(object))),
+            Form::Decoded(object, _) => Some(ObjectRef(Reference::Borrowed(object))),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot
                 .read(Purpose::Scan)
@@ -71,7 +93,7 @@ impl<K> Stored<K> {
     /// Like [`get`](Self::get), and borrows like [`peek`](Self::peek).
     pub(crate) fn look(&self) -> Option<ObjectRef<'_, K>> {
         match &self.0 {
-            Form::Decoded(object) => Some(ObjectRef(Reference::Borrowed(object))),
+            Form::Decoded(object, _) => Some(ObjectRef(Reference::Borrowed(object))),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot
                 .read(Purpose::Look)
@@ -82,16 +104,16 @@ impl<K> Stored<K> {
     /// The object, in a pass over many, for the last owner.
     pub(crate) fn into_object(self) -> Option<Arc<K>> {
         match self.0 {
-            Form::Decoded(object) => Some(object),
+            Form::Decoded(object, _) => Some(object),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot.read(Purpose::Scan),
         }
     }
 
-    /// The object if it is not packed, else this.
-    pub(crate) fn into_decoded(self) -> Result<Arc<K>, Self> {
+    /// The object and the size of its encoding if it is not packed, else this.
+    pub(crate) fn into_decoded(self) -> Result<(Arc<K>, u32), Self> {
         match self.0 {
-            Form::Decoded(object) => Ok(object),
+            Form::Decoded(object, bytes) => Ok((object, bytes)),
             #[cfg(feature = "packed")]
             Form::Packed(_) => Err(self),
         }
@@ -100,7 +122,7 @@ impl<K> Stored<K> {
     /// Whether both are the identical object, not merely an equal one.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Form::Decoded(this), Form::Decoded(that)) => Arc::ptr_eq(this, that),
+            (Form::Decoded(this, _), Form::Decoded(that, _)) => Arc::ptr_eq(this, that),
             #[cfg(feature = "packed")]
             (Form::Packed(this), Form::Packed(that)) => Arc::ptr_eq(this, that),
             #[cfg(feature = "packed")]
@@ -118,7 +140,7 @@ impl<K> Stored<K> {
     /// The size of the compressed object.
     pub(super) fn packed_size(&self) -> Option<usize> {
         match &self.0 {
-            Form::Decoded(_) => None,
+            Form::Decoded(..) => None,
             Form::Packed(slot) => Some(slot.contents().len()),
         }
     }
@@ -126,7 +148,7 @@ impl<K> Stored<K> {
     /// The same object with its last byte missing.
     pub(super) fn damaged(&self) -> Self {
         match &self.0 {
-            Form::Decoded(_) => self.clone(),
+            Form::Decoded(..) => self.clone(),
             Form::Packed(slot) => Self::packed(Slot {
                 id: u64::MAX,
                 codec: slot.codec.clone(),
@@ -142,7 +164,7 @@ impl<K: Object> Stored<K> {
     /// The key; `None` if a transform removed the name.
     pub fn key(&self) -> Option<ObjectKey> {
         match &self.0 {
-            Form::Decoded(object) => ObjectKey::of(object.meta()),
+            Form::Decoded(object, _) => ObjectKey::of(object.meta()),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot.key(),
         }
@@ -157,7 +179,7 @@ impl<K: Object> Stored<K> {
     /// The version as the server sent it.
     pub(crate) fn version_text(&self) -> Option<&str> {
         match &self.0 {
-            Form::Decoded(object) => object.meta().resource_version.as_deref(),
+            Form::Decoded(object, _) => object.meta().resource_version.as_deref(),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot.version(),
         }
@@ -166,7 +188,7 @@ impl<K: Object> Stored<K> {
     /// The UID.
     pub fn uid(&self) -> Option<&str> {
         match &self.0 {
-            Form::Decoded(object) => object.meta().uid.as_deref(),
+            Form::Decoded(object, _) => object.meta().uid.as_deref(),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot.uid(),
         }
@@ -175,7 +197,7 @@ impl<K: Object> Stored<K> {
     /// The value of a label.
     pub fn label(&self, name: &str) -> Option<&str> {
         match &self.0 {
-            Form::Decoded(object) => object.meta().labels.as_ref()?.get(name).map(String::as_str),
+            Form::Decoded(object, _) => object.meta().labels.as_ref()?.get(name).map(String::as_str),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => slot.label(name),
         }
@@ -184,7 +206,7 @@ impl<K: Object> Stored<K> {
     /// Whether a selector selects the object.
     pub(crate) fn matches(&self, selector: &Selector) -> bool {
         match &self.0 {
-            Form::Decoded(object) => selector.matches_object(&**object),
+            Form::Decoded(object, _) => selector.matches_object(&**object),
             #[cfg(feature = "packed")]
             Form::Packed(_) => selector.matches_by(|name| self.label(name)),
         }
@@ -202,14 +224,21 @@ impl<K: Object> Stored<K> {
 
 impl<K> From<Arc<K>> for Stored<K> {
     fn from(object: Arc<K>) -> Self {
-        Self(Form::Decoded(object))
+        SourceObject::from(object).into()
+    }
+}
+
+impl<K> From<SourceObject<K>> for Stored<K> {
+    fn from(object: SourceObject<K>) -> Self {
+        let (object, bytes) = object.into_parts();
+        Self::decoded(object, bytes)
     }
 }
 
 impl<K> Clone for Stored<K> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
-            Form::Decoded(object) => Form::Decoded(object.clone()),
+            Form::Decoded(object, bytes) => Form::Decoded(object.clone(), *bytes),
             #[cfg(feature = "packed")]
             Form::Packed(slot) => Form::Packed(slot.clone()),
         })

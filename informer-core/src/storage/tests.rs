@@ -63,7 +63,7 @@ fn filled(
     let (mut writer, indexer) = store::new();
     let mut commit = writer.begin();
     for number in 0..PODS {
-        let stored = packer.pack(Arc::new(object(number, 1)), Arrival::Listed);
+        let stored = packer.pack(Arc::new(object(number, 1)), 1, Arrival::Listed);
         assert!(stored.is_packed());
         commit.upsert(stored.key().expect("it has a name"), stored);
     }
@@ -86,7 +86,7 @@ fn key(number: usize) -> ObjectKey {
 
 #[test]
 fn a_packed_object_equals_its_source_and_shows_its_identity() {
-    let stored = packer(0).pack(Arc::new(object(7, 12)), Arrival::Listed);
+    let stored = packer(0).pack(Arc::new(object(7, 12)), 1, Arrival::Listed);
     assert_eq!(*stored.get().unwrap(), object(7, 12));
     assert_eq!(stored.key(), Some(key(7)));
     assert_eq!(stored.uid(), Some("6f1c2f5e-52f0-4c6a-9d3e-000000000007"));
@@ -169,7 +169,7 @@ fn a_change_is_not_decoded_for_indexes_and_handlers() {
         .unwrap();
     let change = decodes(&packer, || {
         let mut commit = writer.begin();
-        let stored = packer.pack(Arc::new(object(5, 2)), Arrival::Changed);
+        let stored = packer.pack(Arc::new(object(5, 2)), 1, Arrival::Changed);
         commit.upsert(key(5), stored.clone());
         commit.publish();
         stored.into_object()
@@ -180,7 +180,7 @@ fn a_change_is_not_decoded_for_indexes_and_handlers() {
 #[test]
 fn later_objects_are_compressed_with_what_the_first_have_in_common() {
     let packer = packer(0);
-    let pack = |number| packer.pack(Arc::new(object(number, 1)), Arrival::Listed);
+    let pack = |number| packer.pack(Arc::new(object(number, 1)), 1, Arrival::Listed);
     let size = |stored: &Stored<ConfigMap>| stored.packed_size().expect("it is packed");
     let first: Vec<_> = (0..SAMPLES).map(pack).collect();
     let later: Vec<_> = (SAMPLES..2 * SAMPLES).map(pack).collect();
@@ -203,7 +203,7 @@ fn a_dictionary_is_renewed_when_objects_change_and_the_number_of_them_is_bounded
                 .map(|entry| (word(entry), word(entry + 100).repeat(2)))
                 .collect(),
         );
-        let stored = packer.pack(Arc::new(object.clone()), Arrival::Listed);
+        let stored = packer.pack(Arc::new(object.clone()), 1, Arrival::Listed);
         let size = stored.packed_size().expect("it is packed");
         if number.is_multiple_of(500) {
             kept.push((stored, object));
@@ -269,7 +269,7 @@ fn objects_of_a_type_that_does_not_read_what_it_writes_stay_decoded() {
     let packer = Arc::new(Packer::<Lossy>::new(0, Offload::Inline));
     for value in [7, 8] {
         let metadata = object(1, 1).metadata;
-        let stored = packer.pack(Arc::new(Lossy { metadata, value }), Arrival::Listed);
+        let stored = packer.pack(Arc::new(Lossy { metadata, value }), 1, Arrival::Listed);
         assert!(!stored.is_packed());
         assert_eq!(stored.get().unwrap().value, value);
     }
@@ -284,7 +284,7 @@ fn an_object_that_cannot_be_decoded_counts_as_absent() {
         .unwrap();
     let mut commit = writer.begin();
     for number in 0..3 {
-        let mut stored = packer.pack(Arc::new(object(number, 1)), Arrival::Listed);
+        let mut stored = packer.pack(Arc::new(object(number, 1)), 1, Arrival::Listed);
         if number == 1 {
             stored = stored.damaged();
         }

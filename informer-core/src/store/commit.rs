@@ -57,6 +57,8 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         let (key, stored) = (KeyRef::from(&key), object.into());
         let old = self.state.objects.insert(key, stored.clone());
         self.state.changes += 1;
+        self.state.bytes += u64::from(stored.bytes());
+        self.state.bytes -= old.as_ref().map_or(0, |old| u64::from(old.bytes()));
         self.update_indexes(key, old.as_ref(), Some(&stored));
         old
     }
@@ -67,6 +69,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         let key = KeyRef::from(key);
         let old = self.state.objects.remove(key)?;
         self.state.changes += 1;
+        self.state.bytes -= u64::from(old.bytes());
         self.update_indexes(key, Some(&old), None);
         Some(old)
     }
@@ -74,6 +77,11 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     /// Adds a scope before its first list, so that a wait for a version waits for this scope too.
     pub(crate) fn announce_scope(&mut self, scope: &Scope) {
         self.state.versions.announce(scope);
+    }
+
+    /// Removes a scope: waits no longer wait for it. Its objects are not removed.
+    pub(crate) fn forget_scope(&mut self, scope: &Scope) {
+        self.state.versions.forget(scope);
     }
 
     /// Moves the version of a scope forward. An older version is refused; one that cannot be ordered
@@ -129,6 +137,12 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         // An upper bound: how many of the objects are the same in both is not known here.
         self.state.changes += self.state.objects.len().max(objects.len()) as u64;
         self.state.objects = objects;
+        self.state.bytes = self
+            .state
+            .objects
+            .iter()
+            .map(|(_, stored)| u64::from(stored.bytes()))
+            .sum();
         for index in &mut self.state.indexes {
             owned(index).rebuild(&self.state.objects);
         }

@@ -16,6 +16,9 @@ pub enum Freshness {
     NotStarted,
     /// The first list is not complete: reads return the objects received so far.
     Filling,
+    /// The store holds the state that an earlier run saved ([`WarmStart`](crate::WarmStart)). The server has
+    /// neither confirmed nor replaced it yet.
+    Warm,
     /// The informer keeps the store current.
     Kept,
     /// The informer has stopped: reads return its last state.
@@ -39,12 +42,14 @@ const FILLING: u8 = 1;
 const KEPT: u8 = 2;
 const FINAL: u8 = 3;
 const NOT_STARTED: u8 = 4;
+const WARM: u8 = 5;
 
 impl FreshnessCell {
     pub(super) fn get(&self) -> Freshness {
         match self.state.load(Ordering::Acquire) {
             NOT_STARTED => Freshness::NotStarted,
             FILLING => Freshness::Filling,
+            WARM => Freshness::Warm,
             KEPT => Freshness::Kept,
             FINAL => Freshness::Final,
             _ => Freshness::Unattended,
@@ -69,6 +74,14 @@ impl FreshnessCell {
     /// The resource of the informer that fills the store, if any.
     pub(super) fn resource(&self) -> Option<&str> {
         self.resource.get().map(String::as_str)
+    }
+
+    /// Records that the store holds the state of a file.
+    pub(super) fn seeded(&self) {
+        // Of several scopes, another one may be complete already, but not all of them are.
+        let _ = self
+            .state
+            .compare_exchange(FILLING, WARM, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// Records that the first list is complete.

@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-
 use super::commit::Commit;
 use super::key_ref::KeyRef;
 use super::snapshot::Snapshot;
@@ -94,13 +92,19 @@ impl<K> Outcome<K> {
 }
 
 impl<K: Object> Snapshot<K> {
-    /// The stored object under a key, if an object with this metadata is the same state of it. A
+    /// The stored object under a key, if an object with this version and UID is the same state of it. A
     /// [`replace`](Commit::replace) would keep the stored one.
-    pub(crate) fn unchanged(&self, scope: &Scope, key: &ObjectKey, meta: &ObjectMeta) -> Option<&Stored<K>> {
-        let (version, uid) = (meta.resource_version.as_deref(), meta.uid.as_deref());
+    pub(crate) fn unchanged(
+        &self,
+        scope: &Scope,
+        key: &ObjectKey,
+        version: Option<&ResourceVersion>,
+        uid: Option<&str>,
+    ) -> Option<&Stored<K>> {
         let reached = self.versions().get(scope);
+        let is_version = |stored: &Stored<K>| version.is_some() && stored.version().as_ref() == version;
         self.stored(key)
-            .filter(|stored| is_unchanged(stored, version, uid) && !is_left_over(stored, reached))
+            .filter(|stored| stored.uid() == uid && is_version(stored) && !is_left_over(stored, reached))
     }
 }
 

@@ -1,6 +1,7 @@
 //! One immutable version of the store.
 
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::index::{Index, IndexValue, IndexView};
@@ -11,6 +12,7 @@ use super::tree::{self, Packed};
 use super::versions::Versions;
 use crate::key::ObjectKey;
 use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
 use crate::storage::{ObjectRef, Stored};
 
 /// The contents of the store after one commit: objects, indexes, versions and stale keys.
@@ -86,6 +88,20 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
         keys
     }
 
+    /// At most `limit` keys in order, the first ones from `start` on.
+    pub(crate) fn keys_from(&self, start: Bound<&ObjectKey>, limit: usize) -> Vec<ObjectKey> {
+        let (entries, excluded) = match start {
+            Bound::Unbounded => (self.0.objects.iter(), None),
+            Bound::Included(key) => (self.0.objects.iter_from(key.into()), None),
+            Bound::Excluded(key) => (self.0.objects.iter_from(key.into()), Some(KeyRef::from(key))),
+        };
+        let mut keys: Vec<ObjectKey> = Vec::new();
+        for (key, _) in entries.filter(|(key, _)| Some(*key) != excluded).take(limit) {
+            keys.push(key.to_key_sharing(keys.last()));
+        }
+        keys
+    }
+
     /// The number of objects.
     pub fn len(&self) -> usize {
         self.0.objects.len()
@@ -96,6 +112,17 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
         self.0.objects.is_empty()
     }
 
+    /// The approximate size of all objects: the sum of [`Stored::bytes`](crate::Stored::bytes). Kept up to
+    /// date by each commit, so reading it costs nothing.
+    ///
+    /// Decoded objects count with the size of their encoding as it was received, JSON or protobuf, before a
+    /// transform. In memory they take a multiple of it: about three times for typical Pods in JSON, more for
+    /// protobuf, which is denser. Packed objects count with what they take in memory. Keys, indexes and old
+    /// snapshots are not included.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
     /// All objects with their keys, in order, borrowed from the snapshot.
     pub fn iter(&self) -> Entries<'_, K> {
         Entries::of(&self.0.objects, None)
@@ -104,6 +131,15 @@ impl<K: Send + Sync + 'static> Snapshot<K> {
     /// The keys of a namespace, or all of them, in order, borrowed from the snapshot.
     pub(crate) fn keys_within<'a>(&'a self, namespace: Option<&'a str>) -> impl Iterator<Item = KeyRef<'a>> {
         StoredEntries::of(&self.0.objects, namespace).map(|(key, _)| key)
+    }
+
+    /// The objects of a scope, not decoded, in order.
+    pub(crate) fn stored_of<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Stored<K>> {
+        let namespace = match scope {
+            Scope::All => None,
+            Scope::Namespace(namespace) => Some(&**namespace),
+        };
+        StoredEntries::of(&self.0.objects, namespace).map(|(_, stored)| stored)
     }
 
     /// The objects of one namespace with their keys, ordered by name.

@@ -25,6 +25,8 @@ pub(super) struct StoreState<K> {
     /// The number of objects inserted, replaced or removed since the store was created. Two states differ
     /// by at most the difference of these counts, which bounds the cost of dropping one of them.
     pub(super) changes: u64,
+    /// The sum of [`Stored::bytes`] over all objects.
+    pub(super) bytes: u64,
 }
 
 impl<K> Clone for StoreState<K> {
@@ -35,6 +37,7 @@ impl<K> Clone for StoreState<K> {
             versions: self.versions.clone(),
             stale: self.stale.clone(),
             changes: self.changes,
+            bytes: self.bytes,
         }
     }
 }
@@ -47,6 +50,7 @@ impl<K> Default for StoreState<K> {
             versions: Versions::default(),
             stale: Stale::default(),
             changes: 0,
+            bytes: 0,
         }
     }
 }

@@ -120,6 +120,11 @@ impl Versions {
         }
     }
 
+    /// Removes a scope.
+    pub(super) fn forget(&mut self, scope: &Scope) {
+        Arc::make_mut(&mut self.0).remove(scope);
+    }
+
     /// Moves a scope forward. If the two versions cannot be ordered, accepts the new one.
     pub(super) fn advance(&mut self, scope: &Scope, version: ResourceVersion) -> VersionChange {
         if let Some(own) = self.get(scope) {

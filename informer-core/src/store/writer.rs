@@ -50,6 +50,11 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
         self.shared.freshness.attend(resource);
     }
 
+    /// Records that the store holds the state of a file.
+    pub(crate) fn seeded(&self) {
+        self.shared.freshness.seeded();
+    }
+
     /// Records that the first list is complete.
     pub(crate) fn filled(&self) {
         self.shared.freshness.filled();

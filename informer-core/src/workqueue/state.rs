@@ -9,6 +9,7 @@ use super::moment::{Clock, Moment};
 use super::slots::{List, SlotId, Slots};
 use super::{Left, Priorities, Priority, QueueKey, QueueStatus};
 use crate::mutant;
+use crate::sync::{QUEUE, Recorder};
 
 /// What is known of a key that is ready or being processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,10 @@ pub(super) struct State<T> {
     delayed: Delayed<T>,
     adds: u64,
     retries: u64,
+    /// How long keys were ready before they were taken.
+    pub(super) waits: Recorder,
+    /// How long items existed.
+    pub(super) work: Recorder,
 }
 
 impl<T: QueueKey> State<T> {
@@ -94,6 +99,8 @@ impl<T: QueueKey> State<T> {
             delayed: Delayed::new(),
             adds: 0,
             retries: 0,
+            waits: Recorder::new(QUEUE),
+            work: Recorder::new(QUEUE),
         }
     }
 
@@ -182,6 +189,7 @@ impl<T: QueueKey> State<T> {
             Entry::Processing => Priority::Normal,
         };
         let since = std::mem::replace(&mut slot.since, now);
+        self.waits.record(|| now.since(since));
         Some(Taken {
             key: slot.key.clone(),
             priority,
@@ -195,6 +203,7 @@ impl<T: QueueKey> State<T> {
         self.advance_by(clock);
         self.slots.unlink(&mut self.running, id);
         let slot = self.slots.get_mut(id);
+        self.work.record(|| clock.now().since(slot.since));
         let Entry::ProcessingAgain(priority) = slot.entry else {
             self.slots.remove(id);
             return;

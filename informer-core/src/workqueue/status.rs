@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "metrics")]
+use crate::sync::Histogram;
+
 /// The state of a [`WorkQueue`](super::WorkQueue) at one moment.
 ///
-/// The names of client-go's metrics are in parentheses. Its two histograms do not exist here:
+/// The names of client-go's metrics are in parentheses. Its two histograms exist with the feature `metrics`:
 /// [`Item::waited`](super::Item::waited) is what `queue_duration_seconds` observes, and the time between
 /// [`get`](super::WorkQueue::get) and the drop of an item is what `work_duration_seconds` observes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,19 @@ pub struct QueueStatus {
     /// How long all items have existed together (`unfinished_work_seconds`). It grows without bound if a
     /// worker is stuck.
     pub unfinished: Duration,
+}
+
+/// What the metrics of a [`WorkQueue`](super::WorkQueue) need.
+#[cfg(feature = "metrics")]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct QueueMetrics {
+    /// Counts and times.
+    pub status: QueueStatus,
+    /// How long keys were ready before they were taken (`queue_duration_seconds`).
+    pub waits: Histogram,
+    /// How long items existed (`work_duration_seconds`).
+    pub work: Histogram,
 }
 
 #[cfg(all(test, not(feature = "__model")))]

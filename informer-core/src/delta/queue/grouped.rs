@@ -37,7 +37,10 @@ pub(super) fn group<K: Object>(run: Vec<LogEntry<K>>, transformer: &Transformer<
                 );
             }
             LogEntry::Bookmark { scope, version } => changes.reach(scope, version),
-            LogEntry::ReplaceAll(_) | LogEntry::SyncAll(_) => {
+            LogEntry::ReplaceAll(_)
+            | LogEntry::SyncAll(_)
+            | LogEntry::Confirm(_)
+            | LogEntry::Scope { .. } => {
                 unreachable!("a run consists of changes and bookmarks")
             }
         }

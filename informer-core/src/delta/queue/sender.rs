@@ -8,15 +8,15 @@ use super::{Apply, Closed, LogEntry, Queue};
 use crate::delta::intake::{Admission, Identified, Intake};
 use crate::delta::replace::{ReplaceAll, ReplaceBuilder};
 use crate::delta::transform::Transformer;
-use crate::delta::{Delta, Departed, ResyncTicket};
+use crate::delta::{Delta, Departed, ResyncTicket, ScopeChange};
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
-use crate::scope::Scope;
-use crate::source::{ObjectChange, Undecodable};
+use crate::scope::{Revision, Scope};
+use crate::source::{ObjectChange, SourceObject, Undecodable};
 use crate::status::Reporter;
 use crate::storage::{Arrival, Stored};
-use crate::store::Indexer;
+use crate::store::{Indexer, Snapshot};
 use crate::sync::{Mutex, simulation};
 
 /// The sending end of the queue for one scope, held by its reflector.
@@ -32,10 +32,51 @@ pub struct DeltaSender<K> {
     pub(super) store: Option<Indexer<K>>,
 }
 
+/// When a scope was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joined {
+    /// Before the initial sync, which waits for it.
+    BeforeSync,
+    AfterSync,
+}
+
 impl<K: Object> DeltaSender<K> {
     /// The scope of this sender.
     pub fn scope(&self) -> &Scope {
         self.intake.scope()
+    }
+
+    /// Creates a sender of another scope. Until the initial sync is complete, it needs a state of that scope
+    /// too.
+    pub(crate) fn of_scope(&self, scope: Scope) -> (Self, Joined) {
+        let mut queue = self.queue.lock();
+        queue.senders += 1;
+        let joined = match queue.unsynced.is_empty() {
+            true => Joined::AfterSync,
+            false => Joined::BeforeSync,
+        };
+        if joined == Joined::BeforeSync && !queue.unsynced.insert(scope.clone()) {
+            queue.added_again.insert(scope.clone());
+        }
+        drop(queue);
+        let sender = Self {
+            queue: self.queue.clone(),
+            intake: Intake::new(scope),
+            transformer: self.transformer.clone(),
+            store: self.store.clone(),
+        };
+        (sender, joined)
+    }
+
+    /// Queues a change of this scope: its addition, its removal with all its objects, or other selectors.
+    pub(crate) async fn scope_changed(&self, change: ScopeChange, revision: Revision) -> Result<(), Closed> {
+        let scope = self.scope().clone();
+        self.send(LogEntry::Scope {
+            scope,
+            change,
+            revision,
+        })
+        .await
     }
 
     /// Sets where keys of other scopes are reported.
@@ -48,19 +89,33 @@ impl<K: Object> DeltaSender<K> {
         self.store = Some(store);
     }
 
+    /// The newest snapshot of that store.
+    pub(crate) fn stored(&self) -> Option<Snapshot<K>> {
+        self.store.as_ref().map(Indexer::peek)
+    }
+
     /// Queues an added object and returns its version.
-    pub async fn added(&mut self, object: Arc<K>) -> Result<Option<ResourceVersion>, Closed> {
-        self.changed(object, Delta::Added).await
+    pub async fn added(
+        &mut self,
+        object: impl Into<SourceObject<K>>,
+    ) -> Result<Option<ResourceVersion>, Closed> {
+        self.changed(object.into(), Delta::Added).await
     }
 
     /// Queues a modified object and returns its version.
-    pub async fn updated(&mut self, object: Arc<K>) -> Result<Option<ResourceVersion>, Closed> {
-        self.changed(object, Delta::Updated).await
+    pub async fn updated(
+        &mut self,
+        object: impl Into<SourceObject<K>>,
+    ) -> Result<Option<ResourceVersion>, Closed> {
+        self.changed(object.into(), Delta::Updated).await
     }
 
     /// Queues the deletion of an object, of which this is the last state, and returns its version.
-    pub async fn deleted(&mut self, object: Arc<K>) -> Result<Option<ResourceVersion>, Closed> {
-        self.changed(object, |object| Delta::Deleted(Departed::Observed(object)))
+    pub async fn deleted(
+        &mut self,
+        object: impl Into<SourceObject<K>>,
+    ) -> Result<Option<ResourceVersion>, Closed> {
+        self.changed(object.into(), |object| Delta::Deleted(Departed::Observed(object)))
             .await
     }
 
@@ -68,7 +123,7 @@ impl<K: Object> DeltaSender<K> {
     /// counts it as seen even if the object itself is rejected.
     async fn changed(
         &mut self,
-        object: Arc<K>,
+        object: SourceObject<K>,
         delta: fn(Stored<K>) -> Delta<K>,
     ) -> Result<Option<ResourceVersion>, Closed> {
         let version = ResourceVersion::of(object.meta());
@@ -119,7 +174,18 @@ impl<K: Object> DeltaSender<K> {
 
     /// Starts to collect a whole state of this scope.
     pub fn begin_replace(&self) -> ReplaceBuilder<K> {
-        ReplaceBuilder::new(self.intake.fork(), self.transformer.clone(), self.store.clone())
+        ReplaceBuilder::new(self.intake.fork(), self.transformer.clone(), self.store.as_ref())
+    }
+
+    /// Starts to collect the state of a file. Its objects were transformed before they were saved.
+    pub(crate) fn begin_seed(&self) -> ReplaceBuilder<K> {
+        let transformer = self.transformer.without_transform();
+        ReplaceBuilder::new(self.intake.fork(), transformer, None)
+    }
+
+    /// Queues the confirmation of a state that came from a file: the scope is in sync.
+    pub(crate) async fn confirm(&self) -> Result<(), Closed> {
+        self.send(LogEntry::Confirm(self.scope().clone())).await
     }
 
     /// Queues a whole state, which replaces everything in this scope.

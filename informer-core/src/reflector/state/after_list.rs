@@ -30,6 +30,7 @@ impl Memory {
                 self.again(error)
             }
             ListFailure::Failed(error) if error.is_forbidden() || error.is_not_found() => self.refused(error),
+            ListFailure::Failed(error) if error.is_limit_reached() => self.over_limit(error),
             ListFailure::Failed(error) if error.is_expired() || error.is_too_large_version() => {
                 self.continuity = Continuity::Lost;
                 // No wait before the newest state is requested: the request was fine, its version was not. If

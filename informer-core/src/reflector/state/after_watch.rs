@@ -6,7 +6,7 @@ use super::outcome::{VERY_SHORT, is_storage_read_error};
 use super::{Continuity, EndReason, FailureState, Health, Memory, Next, Pause, Phase, WatchEnd};
 use crate::resource_version::ResourceVersion;
 use crate::source::SourceError;
-use crate::status::Coverage;
+use crate::status::{Coverage, RelistReason};
 
 /// How many watches in a row may fail to open, or end at once, before the whole state is read again.
 const WATCH_FAILURES: u32 = 5;
@@ -20,6 +20,19 @@ const FIRST_BOOKMARK: Duration = Duration::from_secs(180);
 impl Memory {
     /// Decides what follows a watch.
     pub(in super::super) fn after_watch(&mut self, from: ResourceVersion, end: WatchEnd) -> Next {
+        self.relist = None;
+        let next = self.decide_after_watch(from, end);
+        match next.phase {
+            Phase::Watch { .. } | Phase::Probe { .. } => self.relist = None,
+            // A watch that would be resumed if the cache were known to be complete.
+            Phase::List { .. } | Phase::WatchList { .. } => {
+                self.relist.get_or_insert(RelistReason::Unreadable);
+            }
+        }
+        next
+    }
+
+    fn decide_after_watch(&mut self, from: ResourceVersion, end: WatchEnd) -> Next {
         // Also after a failure: everything up to the last version is in the queue.
         let from = self.last().cloned().unwrap_or(from);
         let resume = match self.position.coverage {
@@ -65,30 +78,47 @@ impl Memory {
                     SourceError::Protocol("an object was deleted and its name cannot be read".to_owned());
                 self.again(error)
             }
+            EndReason::Unconfirmed => {
+                self.relist = Some(RelistReason::Unconfirmed);
+                self.read_at_once()
+            }
+            // Expected after a warm start: the program was down for longer than the server keeps its history.
+            EndReason::Failed(error) if self.is_unconfirmed() && error.is_expired() => {
+                self.relist = Some(RelistReason::Expired);
+                self.read_at_once()
+            }
             EndReason::Doubted => {
                 // Only the newest state: the server's watch cache may be what is wrong.
                 self.continuity = Continuity::Lost;
-                Next {
-                    phase: self.start(),
-                    pause: Pause::None,
-                    report: None,
-                }
+                self.relist = Some(RelistReason::Audit);
+                self.read_at_once()
             }
             // A server never sends an older bookmark, unless it was restored from a backup.
             EndReason::WentBack => {
                 self.continuity = Continuity::Lost;
+                self.relist = Some(RelistReason::Rewound);
                 self.again(SourceError::Protocol(
                     "a bookmark is older than a version that was already seen".to_owned(),
                 ))
             }
-            EndReason::Failed(error) if error.is_forbidden() || error.is_not_found() => self.refused(error),
-            EndReason::Failed(error) if error.is_expired() || is_storage_read_error(&error) => {
+            EndReason::Failed(error) if error.is_forbidden() || error.is_not_found() => {
+                self.relist = Some(RelistReason::Refused);
+                self.refused(error)
+            }
+            EndReason::Failed(error) if error.is_limit_reached() => {
+                self.relist = Some(RelistReason::Limit);
+                self.over_limit(error)
+            }
+            EndReason::Failed(error) if error.is_expired() => {
+                self.relist = Some(RelistReason::Expired);
                 self.again(error)
             }
+            EndReason::Failed(error) if is_storage_read_error(&error) => self.again(error),
             // The server has not reached our version: it lags, or it was restored from a backup. A list from
             // that version would fail as well.
             EndReason::Failed(error) if error.is_too_large_version() => {
                 self.continuity = Continuity::Lost;
+                self.relist = Some(RelistReason::VersionAhead);
                 self.again(error)
             }
             // A list would only add load: these do not count towards `WATCH_FAILURES`.
@@ -101,7 +131,10 @@ impl Memory {
             // Proxies cut connections after some time. The watch delivered data, so this is as good as a
             // close.
             EndReason::Failed(error) if healthy && error.is_disconnect() => self.resume(resume),
-            EndReason::Failed(error) if self.gives_up_version(&error) => self.again(error),
+            EndReason::Failed(error) if self.gives_up_version(&error) => {
+                self.relist = Some(RelistReason::VersionRefused);
+                self.again(error)
+            }
             EndReason::Failed(error) => {
                 self.wait_longer_after(&error);
                 self.watch_failed(resume, error, FailureState::BackingOff)
@@ -136,6 +169,7 @@ impl Memory {
         match found {
             Ok(Some(newest)) if newest.is_older_than(&from) => {
                 self.continuity = Continuity::Lost;
+                self.relist = Some(RelistReason::Rewound);
                 self.resume(self.start())
             }
             Ok(_) => self.resume(Phase::Watch { from }),
@@ -143,6 +177,15 @@ impl Memory {
                 phase: Phase::Watch { from },
                 ..self.again(error)
             },
+        }
+    }
+
+    /// Reads the whole state without a wait: no request failed.
+    fn read_at_once(&self) -> Next {
+        Next {
+            phase: self.start(),
+            pause: Pause::None,
+            report: None,
         }
     }
 
@@ -167,6 +210,10 @@ impl Memory {
         again.report = again.report.map(|(error, _)| (error, failure_state));
         if self.watch_failures >= WATCH_FAILURES {
             self.watch_failures = 0;
+            self.relist = Some(match failure_state {
+                FailureState::Stalled => RelistReason::Silent,
+                _ => RelistReason::WatchFailed,
+            });
             return again;
         }
         Next {

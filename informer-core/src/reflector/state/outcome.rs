@@ -31,6 +31,8 @@ pub(in super::super) enum Pause {
     },
     /// The long wait after a 403 or 404.
     Refused,
+    /// The long wait after a limit was reached: reading the whole state again is expensive.
+    OverLimit,
 }
 
 /// The [`State`] that a failure leads to.
@@ -40,6 +42,7 @@ pub(in super::super) enum FailureState {
     Stalled,
     Forbidden,
     NotFound,
+    LimitReached,
 }
 
 impl FailureState {
@@ -50,6 +53,7 @@ impl FailureState {
             Self::Stalled => State::Stalled,
             Self::Forbidden => State::Forbidden { error },
             Self::NotFound => State::NotFound { error },
+            Self::LimitReached => State::LimitReached { error },
         }
     }
 }
@@ -79,6 +83,8 @@ pub(in super::super) enum EndReason {
     WentBack,
     /// An audit found a difference and requested a relist.
     Doubted,
+    /// A watch from a saved version was silent for as long as it may be.
+    Unconfirmed,
 }
 
 /// What a watch proves about server and connection.
@@ -132,6 +138,7 @@ fn is_resumed(error: &SourceError) -> bool {
         || error.is_too_large_version()
         || error.is_forbidden()
         || error.is_not_found()
+        || error.is_limit_reached()
         || is_storage_read_error(error))
 }
 

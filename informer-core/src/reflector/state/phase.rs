@@ -1,6 +1,9 @@
 //! The requests a reflector makes.
 
+use tracing::Span;
+
 use crate::resource_version::ResourceVersion;
+use crate::scope::Scope;
 use crate::source::{ListFrom, WatchListFrom};
 
 /// The next request.
@@ -28,6 +31,17 @@ impl Phase {
             }
             | Self::Watch { from: version } => Some(version),
             _ => None,
+        }
+    }
+
+    /// The span of this request, from sending it to the end of its response. Does nothing below `DEBUG`.
+    pub(in super::super) fn span(&self, resource: &str, scope: &Scope) -> Span {
+        let rv = self.version().map(tracing::field::display);
+        match self {
+            Self::WatchList { .. } => tracing::debug_span!("watch_list", resource, %scope, rv),
+            Self::List { .. } => tracing::debug_span!("list", resource, %scope, rv),
+            Self::Watch { .. } => tracing::debug_span!("watch", resource, %scope, rv),
+            Self::Probe { .. } => tracing::debug_span!("probe", resource, %scope, rv),
         }
     }
 

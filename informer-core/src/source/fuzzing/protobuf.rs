@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{chunks, limit, plan};
-use crate::source::format::{ListEntry, Splitter};
+use crate::source::format::{ListEntry, Splitter, WatchFrame};
 use crate::source::limits::OVERHEAD_BYTES;
 use crate::source::protobuf::internals::{FrameSplitter, ListSplitter, identify, parse_status};
 use crate::source::protobuf::{ProtobufError, Reader, read_object};
@@ -19,7 +19,7 @@ pub fn protobuf(input: &[u8]) {
     let whole = split(&mut FrameSplitter::new(limit), [body], check);
     let cut = split(&mut FrameSplitter::new(limit), chunks(plan, body), check);
     assert_eq!(whole, cut, "the frames depend on the cuts");
-    for frame in &whole.outputs {
+    for WatchFrame::Whole(frame) | WatchFrame::Oversized(frame) in &whole.outputs {
         read(frame);
     }
 
@@ -28,7 +28,7 @@ pub fn protobuf(input: &[u8]) {
     let cut = split(&mut ListSplitter::new(limit), chunks(plan, body), check);
     assert_eq!(whole, cut, "the entries depend on the cuts");
     for entry in &whole.outputs {
-        if let ListEntry::Item(item) = entry {
+        if let ListEntry::Item(item) | ListEntry::Oversized(item) = entry {
             assert!(item.len() <= limit, "an item of {} bytes", item.len());
             read(item);
         }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use super::*;
 use crate::key::ObjectKey;
-use crate::source::Undecodable;
 use crate::source::decode::decode_object;
+use crate::source::{SourceObject, Undecodable};
 
 fn decode<K: Object<DynamicType = ()> + DeserializeOwned>(json: &[u8]) -> Result<Arc<K>, Undecodable> {
     let decoder = JsonDecoder::of::<K>(&(), ManagedFields::Drop);
-    decode_object::<K>(&decoder, json, None)
+    decode_object::<K>(&decoder, json, None).map(SourceObject::into_object)
 }
 
 fn check<K: Object<DynamicType = ()> + DeserializeOwned>(json: &str, expected: &str) {

@@ -9,7 +9,8 @@ use super::status;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::source::decode::{Decode, decode_object};
-use crate::source::{BookmarkMark, ObjectChange, SourceError, WatchEvent};
+use crate::source::format::undecodable;
+use crate::source::{BookmarkMark, ObjectChange, SourceError, SourceObject, WatchEvent};
 
 /// Decodes one frame.
 ///
@@ -51,6 +52,29 @@ pub(in crate::source) fn decode_event<K: Object>(
             None => Ok(WatchEvent::Unknown),
         },
     }
+}
+
+/// Returns the object of an addition, if the frame is one as every kube-apiserver writes it.
+pub(super) fn added_object(frame: &[u8]) -> Option<&[u8]> {
+    let envelope = Envelope::cut(frame)?;
+    matches!(Change::of(envelope.change)?, Change::Added).then_some(envelope.object)
+}
+
+/// Reads the part that was kept of a frame larger than the limit.
+pub(super) fn oversized_event<K>(part: &[u8], reason: String) -> Result<WatchEvent<K>, SourceError> {
+    let protocol =
+        || SourceError::Protocol("a frame over the size limit is not a change of an object".to_owned());
+    let envelope: CarefulEnvelope<'_> = serde_json::from_slice(part).map_err(|_| protocol())?;
+    let change = match envelope.change.as_ref() {
+        "ADDED" | "MODIFIED" => ObjectChange::Upserted,
+        "DELETED" => ObjectChange::Deleted,
+        _ => return Err(protocol()),
+    };
+    let object = envelope.object.map_or("null", RawValue::get).as_bytes();
+    Ok(WatchEvent::Undecodable {
+        change,
+        object: undecodable(Sketch::read(object).identity(), reason),
+    })
 }
 
 /// Whether an incomplete frame begins like an ERROR event, as every kube-apiserver writes it.
@@ -119,7 +143,7 @@ impl Change {
         }
     }
 
-    fn event<K>(self, object: std::sync::Arc<K>) -> WatchEvent<K> {
+    fn event<K>(self, object: SourceObject<K>) -> WatchEvent<K> {
         match self {
             Self::Added => WatchEvent::Added(object),
             Self::Modified => WatchEvent::Modified(object),

@@ -20,6 +20,7 @@ fn describe(frame: &[u8]) -> String {
             )
         }
         Ok(WatchEvent::Undecodable { change, object }) => format!("{change:?} {object}"),
+        Ok(WatchEvent::Unchanged(key)) => format!("unchanged {key}"),
         Ok(WatchEvent::Unknown) => "unknown".to_owned(),
         Err(error) => format!("error {error}"),
     }

@@ -3,20 +3,28 @@
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::event::is_error_event;
+use super::skim::Skim;
 use crate::source::SourceError;
-use crate::source::format::Splitter;
-use crate::source::limits::{BLANK_BYTES, ERROR_BYTES};
+use crate::source::format::{Splitter, WatchFrame};
+use crate::source::limits::{BLANK_BYTES, ERROR_BYTES, SKIPPED_BYTES};
 
 /// Splits a body into lines, without line ends and without whitespace before them.
 ///
 /// Holds at most one incomplete line, limited to the size of an object, and one chunk. A line within one
-/// chunk is not copied. Blank lines are skipped, up to a limit in a row.
+/// chunk is not copied. Blank lines are skipped, up to a limit in a row. A longer line is skimmed.
 pub(in crate::source) struct FrameSplitter {
     limit: usize,
     incomplete: BytesMut,
+    /// The line that is being read, if it is longer than the limit.
+    oversized: Option<Oversized>,
     chunk: Bytes,
     /// The number of blank bytes since the last line.
     blanks: usize,
+}
+
+struct Oversized {
+    skim: Skim,
+    bytes: usize,
 }
 
 impl FrameSplitter {
@@ -24,6 +32,7 @@ impl FrameSplitter {
         Self {
             limit,
             incomplete: BytesMut::new(),
+            oversized: None,
             chunk: Bytes::new(),
             blanks: 0,
         }
@@ -55,6 +64,28 @@ impl FrameSplitter {
         Ok(())
     }
 
+    /// Skims a part of a line that is longer than the limit. `end` is set if it is the last part.
+    fn skip(&mut self, part: &[u8], end: Option<usize>) -> Result<Option<WatchFrame>, SourceError> {
+        let held = std::mem::take(&mut self.incomplete);
+        let oversized = self.oversized.get_or_insert_with(|| Oversized {
+            skim: Skim::of_frame(),
+            bytes: 0,
+        });
+        for bytes in [&held[..], part] {
+            oversized.skim.feed(bytes);
+            oversized.bytes += bytes.len();
+        }
+        if oversized.bytes.saturating_sub(self.limit) > SKIPPED_BYTES {
+            return Err(SourceError::TooLarge { limit: self.limit });
+        }
+        if end.is_none() {
+            return Ok(None);
+        }
+        let _newline = self.chunk.split_to(1);
+        let skipped = self.oversized.take();
+        Ok(skipped.map(|skipped| WatchFrame::Oversized(skipped.skim.into_sketch())))
+    }
+
     /// Returns the size of the incomplete line that is held.
     #[cfg(any(test, feature = "__internals"))]
     pub(in crate::source) fn held(&self) -> usize {
@@ -63,7 +94,7 @@ impl FrameSplitter {
 }
 
 impl Splitter for FrameSplitter {
-    type Output = Bytes;
+    type Output = WatchFrame;
 
     fn feed(&mut self, chunk: Bytes) {
         debug_assert!(
@@ -73,17 +104,17 @@ impl Splitter for FrameSplitter {
         self.chunk = chunk;
     }
 
-    fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
-        if self.incomplete.is_empty() {
+    fn next(&mut self) -> Result<Option<WatchFrame>, SourceError> {
+        if self.incomplete.is_empty() && self.oversized.is_none() {
             self.skip_blanks()?;
         }
         if !self.chunk.is_empty() {
             let end = memchr::memchr(b'\n', &self.chunk);
             let length = end.unwrap_or(self.chunk.len());
-            if self.incomplete.len() + length > self.limit {
-                return Err(SourceError::TooLarge { limit: self.limit });
-            }
             let line = self.chunk.split_to(length);
+            if self.oversized.is_some() || self.incomplete.len() + length > self.limit {
+                return self.skip(&line, end);
+            }
             if end.is_none() {
                 self.incomplete.extend_from_slice(&line);
                 self.check_incomplete()?;
@@ -91,10 +122,10 @@ impl Splitter for FrameSplitter {
             }
             let _newline = self.chunk.split_to(1);
             if self.incomplete.is_empty() {
-                return Ok(Some(line));
+                return Ok(Some(WatchFrame::Whole(line)));
             }
             self.incomplete.extend_from_slice(&line);
-            return Ok(Some(self.incomplete.split().freeze()));
+            return Ok(Some(WatchFrame::Whole(self.incomplete.split().freeze())));
         }
         Ok(None)
     }
@@ -114,8 +145,13 @@ mod tests {
         let mut lines = Vec::new();
         for chunk in chunks {
             splitter.feed(Bytes::copy_from_slice(chunk));
-            while let Some(line) = splitter.next().map_err(|error| error.to_string())? {
-                lines.push(String::from_utf8(line.trim_ascii().to_vec()).unwrap());
+            while let Some(frame) = splitter.next().map_err(|error| error.to_string())? {
+                let (mark, line) = match frame {
+                    WatchFrame::Whole(line) => ("", line),
+                    WatchFrame::Oversized(part) => ("oversized ", part),
+                };
+                let line = String::from_utf8(line.trim_ascii().to_vec()).unwrap();
+                lines.push(format!("{mark}{line}"));
             }
             assert!(splitter.held() <= limit);
         }
@@ -165,11 +201,23 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_limit_is_an_error_before_it_ends() {
-        let body = [b'x'; 65];
-        assert!(split(64, [&body[..]]).unwrap_err().contains("64 bytes"));
-        assert!(split(64, body.chunks(1)).unwrap_err().contains("64 bytes"));
-        assert_eq!(split(64, [&[b'x'; 64][..], b"\n"]).unwrap().len(), 1);
+    fn a_line_over_the_limit_is_skipped_and_identified() {
+        let object = format!(r#"{{"data":"{}","metadata":{{"name":"a"}}}}"#, "x".repeat(65));
+        let body = format!("{{}}\n{{\"type\":\"ADDED\",\"object\":{object}}}\n{{}}\n");
+        let skipped = r#"oversized {"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
+        check(&body, &["{}", skipped, "{}"]);
+        assert_eq!(split(64, [&[b'x'; 64][..], b"\n"]).unwrap(), ["x".repeat(64)]);
+        let nothing = r#"oversized {"type":"","object":{"metadata":null}}"#;
+        assert_eq!(split(64, [&[b'x'; 65][..], b"\n"]).unwrap(), [nothing]);
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_is_an_error() {
+        let part = vec![b'x'; 1024 * 1024];
+        let parts = SKIPPED_BYTES / part.len();
+        assert!(split(64, std::iter::repeat_n(&part[..], parts)).is_ok());
+        let error = split(64, std::iter::repeat_n(&part[..], parts + 1)).unwrap_err();
+        assert!(error.contains("64 bytes"), "{error}");
     }
 
     #[test]

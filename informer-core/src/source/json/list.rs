@@ -58,6 +58,7 @@ impl Splitter for ListReader {
         while let Some(value) = self.splitter.next()? {
             match value {
                 ListValue::Item(item) => return Ok(Some(ListEntry::Item(item))),
+                ListValue::Oversized(part) => return Ok(Some(ListEntry::Oversized(part))),
                 ListValue::Metadata(text) => return Ok(Some(ListEntry::Metadata(parse_metadata(&text)?))),
                 ListValue::Kind(text) => self.set_kind(&text)?,
                 ListValue::ApiVersion(text) => self.api_version = serde_json::from_slice(&text).ok(),

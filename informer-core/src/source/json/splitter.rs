@@ -6,8 +6,9 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::scan::ValueScan;
+use super::skim::Skim;
 use crate::source::SourceError;
-use crate::source::limits::{BLANK_BYTES, OVERHEAD_BYTES};
+use crate::source::limits::{BLANK_BYTES, OVERHEAD_BYTES, SKIPPED_BYTES};
 
 /// The longest key of the outermost object. Kubernetes has none longer than a dozen bytes.
 const KEY_LIMIT: usize = 1024;
@@ -23,17 +24,23 @@ pub(in crate::source) enum ListValue {
     Metadata(Bytes),
     /// One element of `items`.
     Item(Bytes),
+    /// The part that identifies an element of `items` that is larger than the limit.
+    Oversized(Bytes),
 }
 
 /// Splits a body into values and returns each as soon as it is complete.
 ///
 /// Holds at most one incomplete value, limited to the size of an object, and one chunk. A value within one
-/// chunk is not copied.
+/// chunk is not copied. A larger item is skimmed.
 pub(in crate::source) struct ListSplitter {
     limit: usize,
     at: At,
     scan: ValueScan,
     incomplete: BytesMut,
+    /// The item that is being read, if it is larger than the limit.
+    oversized: Option<Skim>,
+    /// The number of bytes of that item.
+    skipped: usize,
     chunk: Bytes,
     has_items: bool,
     has_metadata: bool,
@@ -79,6 +86,8 @@ impl ListSplitter {
             at: At::Start,
             scan: ValueScan::default(),
             incomplete: BytesMut::new(),
+            oversized: None,
+            skipped: 0,
             chunk: Bytes::new(),
             has_items: false,
             has_metadata: false,
@@ -198,6 +207,10 @@ impl ListSplitter {
         if role == Role::KeyText && length > KEY_LIMIT {
             return Err(protocol("a key of the list is too long"));
         }
+        if self.oversized.is_some() || (length > self.limit && role == Role::Item) {
+            self.skip(&text)?;
+            return Ok(end.map(|_| Bytes::new()));
+        }
         if length > self.limit {
             return Err(SourceError::TooLarge { limit: self.limit });
         }
@@ -210,6 +223,20 @@ impl ListSplitter {
         }
     }
 
+    /// Skims a part of an item that is larger than the limit.
+    fn skip(&mut self, part: &[u8]) -> Result<(), SourceError> {
+        let held = std::mem::take(&mut self.incomplete);
+        let skim = self.oversized.get_or_insert_with(Skim::of_object);
+        for bytes in [&held[..], part] {
+            skim.feed(bytes);
+            self.skipped += bytes.len();
+        }
+        if self.skipped.saturating_sub(self.limit) > SKIPPED_BYTES {
+            return Err(SourceError::TooLarge { limit: self.limit });
+        }
+        Ok(())
+    }
+
     fn finish_value(&mut self, role: Role, text: Bytes) -> Result<Option<ListValue>, SourceError> {
         self.at = match role {
             Role::Item => At::AfterItem,
@@ -217,7 +244,13 @@ impl ListSplitter {
             Role::Kind | Role::ApiVersion | Role::Metadata | Role::Items | Role::Skipped => At::AfterValue,
         };
         match role {
-            Role::Item => Ok(Some(ListValue::Item(text))),
+            Role::Item => Ok(Some(match self.oversized.take() {
+                Some(skim) => {
+                    self.skipped = 0;
+                    ListValue::Oversized(skim.into_sketch())
+                }
+                None => ListValue::Item(text),
+            })),
             Role::Kind => Ok(Some(ListValue::Kind(text))),
             Role::ApiVersion => Ok(Some(ListValue::ApiVersion(text))),
             Role::Metadata => Ok(Some(ListValue::Metadata(text))),

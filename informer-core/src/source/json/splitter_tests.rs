@@ -17,6 +17,7 @@ fn split<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result
                 ListValue::ApiVersion(text) => ("apiVersion", text),
                 ListValue::Metadata(text) => ("metadata", text),
                 ListValue::Item(text) => ("item", text),
+                ListValue::Oversized(text) => ("oversized", text),
             };
             values.push(format!("{name} {}", String::from_utf8_lossy(text)));
         }
@@ -107,18 +108,22 @@ fn a_body_that_is_not_a_list_is_an_error() {
 
 #[test]
 fn sizes_are_bounded_and_nesting_is_not() {
-    let body = format!(r#"{{"items":["{}"],"metadata":{{}}}}"#, "x".repeat(100));
-    assert!(split(102, [body.as_bytes()]).is_ok());
-    assert!(
-        split(101, [body.as_bytes()])
-            .unwrap_err()
-            .contains("larger than the limit")
-    );
-    assert!(
-        split(101, body.as_bytes().chunks(7))
-            .unwrap_err()
-            .contains("larger than the limit")
-    );
+    let item = format!(r#"{{"data":"{}","metadata":{{"name":"a"}}}}"#, "x".repeat(100));
+    let body = format!(r#"{{"items":[{item},{{}}],"metadata":{{}}}}"#);
+    let whole = [
+        format!("item {item}"),
+        "item {}".to_owned(),
+        "metadata {}".to_owned(),
+    ];
+    assert_eq!(split(item.len(), [body.as_bytes()]).unwrap(), whole);
+    let skipped = [r#"oversized {"metadata":{"name":"a"}}"#, "item {}", "metadata {}"];
+    for size in [1, 7, body.len()] {
+        let values = split(item.len() - 1, body.as_bytes().chunks(size)).unwrap();
+        assert_eq!(values, skipped, "in chunks of {size}");
+    }
+    let metadata = format!(r#"{{"metadata":{item},"items":[]}}"#);
+    let error = split(item.len() - 1, [metadata.as_bytes()]).unwrap_err();
+    assert!(error.contains("larger than the limit"), "{error}");
 
     let nested = |depth: usize| {
         format!(

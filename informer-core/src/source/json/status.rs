@@ -29,6 +29,7 @@ pub(in crate::source) fn parse(bytes: &[u8]) -> Option<ServerStatus> {
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
         causes: details.causes.unwrap_or_default().0,
+        hint: String::new(),
     })
 }
 

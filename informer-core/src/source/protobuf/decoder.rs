@@ -1,12 +1,10 @@
 //! The decoder of one kind: a generated function, and the checks that every format makes.
 
-use std::sync::Arc;
-
 use super::envelope::TypeNames;
 use super::metadata::Metadata;
 use crate::object::Object;
 use crate::source::decode::decode_object;
-use crate::source::{Decode, DecodeError, Identity, ManagedFields, Undecodable};
+use crate::source::{Decode, DecodeError, Identity, ManagedFields, SourceObject, Undecodable};
 
 /// Decodes the bytes of one object, without its envelope: what the crate `informer-protobuf` has for every
 /// built-in kind.
@@ -38,7 +36,7 @@ impl<K: Object> ProtobufDecoder<K> {
     ///
     /// Protobuf has no names of fields, so an object of another kind could be decoded without an error. Its
     /// type is checked instead.
-    pub(super) fn decode(&self, object: &[u8], types: TypeNames<'_>) -> Result<Arc<K>, Undecodable> {
+    pub(super) fn decode(&self, object: &[u8], types: TypeNames<'_>) -> Result<SourceObject<K>, Undecodable> {
         let is_other = |found: &str, expected: &str| !found.is_empty() && found != expected;
         if is_other(types.kind, &self.kind) || is_other(types.api_version, &self.api_version) {
             let Identity { key, version, uid } = Metadata::read(object).identity();

@@ -1,14 +1,15 @@
 //! Decodes the frames of a watch into events.
 
 use super::decoder::ProtobufDecoder;
-use super::envelope::Envelope;
+use super::envelope::{Envelope, MAGIC, RAW};
 use super::error::ProtobufError;
 use super::fields::Fields;
 use super::metadata::Metadata;
 use super::status;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
-use crate::source::{BookmarkMark, ObjectChange, SourceError, Undecodable, WatchEvent};
+use crate::source::format::undecodable;
+use crate::source::{BookmarkMark, ObjectChange, SourceError, SourceObject, Undecodable, WatchEvent};
 
 /// A `metav1.WatchEvent`: field 1 is the type, field 2 a `RawExtension` whose field 1 is the enveloped
 /// object.
@@ -41,6 +42,51 @@ impl<'b> Frame<'b> {
     }
 }
 
+/// Reads the beginning of a frame that is larger than the limit. Kubernetes writes fields in the order of
+/// their numbers, so the metadata comes first.
+pub(super) fn oversized_event<K>(part: &[u8], reason: String) -> Result<WatchEvent<K>, SourceError> {
+    let protocol =
+        || SourceError::Protocol("a frame over the size limit is not a change of an object".to_owned());
+    let (change, object) = beginning(part).map_err(|_| protocol())?;
+    let change = match change {
+        b"ADDED" | b"MODIFIED" => ObjectChange::Upserted,
+        b"DELETED" => ObjectChange::Deleted,
+        _ => return Err(protocol()),
+    };
+    Ok(WatchEvent::Undecodable {
+        change,
+        object: undecodable(Metadata::read(object).identity(), reason),
+    })
+}
+
+/// Returns the type of an incomplete frame, and the beginning of its object.
+fn beginning(part: &[u8]) -> Result<(&[u8], &[u8]), ProtobufError> {
+    let mut change = &[][..];
+    let mut fields = Fields(part);
+    while let Some(tag) = fields.tag()? {
+        match tag.number {
+            1 => change = fields.bytes(tag)?,
+            2 => {
+                let mut extension = Fields(fields.beginning(tag)?);
+                let enveloped = match extension.tag()? {
+                    Some(tag) if tag.number == 1 => extension.beginning(tag)?,
+                    _ => break,
+                };
+                let mut envelope = Fields(enveloped.strip_prefix(MAGIC).unwrap_or_default());
+                while let Some(tag) = envelope.tag()? {
+                    match tag.number {
+                        RAW => return Ok((change, envelope.beginning(tag)?)),
+                        _ => envelope.skip(tag)?,
+                    }
+                }
+                break;
+            }
+            _ => fields.skip(tag)?,
+        }
+    }
+    Ok((change, &[]))
+}
+
 /// Decodes one frame.
 ///
 /// A frame that is not a watch event, or whose object has no envelope, is a fault of the connection and not
@@ -65,6 +111,15 @@ pub(super) fn decode_event<K: Object>(
     }
 }
 
+/// Returns the object of an addition, without its envelope.
+pub(super) fn added_object(frame: &[u8]) -> Option<&[u8]> {
+    let frame = Frame::read(frame).ok()?;
+    if frame.change != b"ADDED" {
+        return None;
+    }
+    open(&frame).ok().map(|envelope| envelope.object)
+}
+
 fn open<'b>(frame: &Frame<'b>) -> Result<Envelope<'b>, SourceError> {
     match Envelope::open(frame.object) {
         Some(Ok(envelope)) => Ok(envelope),
@@ -81,7 +136,7 @@ fn decode_object<K: Object>(
     decoder: &ProtobufDecoder<K>,
     frame: &Frame<'_>,
     change: ObjectChange,
-    event: impl FnOnce(std::sync::Arc<K>) -> WatchEvent<K>,
+    event: impl FnOnce(SourceObject<K>) -> WatchEvent<K>,
 ) -> Result<WatchEvent<K>, SourceError> {
     let envelope = open(frame)?;
     // A Table does not identify the objects in it, so ignoring it would lose them.

@@ -92,6 +92,13 @@ impl<'b> Fields<'b> {
         std::str::from_utf8(self.bytes(tag)?).map_err(|_| ProtobufError::new(Fault::Utf8))
     }
 
+    /// Returns a delimited value, or the beginning of it if the bytes end before it.
+    pub(super) fn beginning(&mut self, tag: Tag) -> Result<&'b [u8], ProtobufError> {
+        tag.expect(Wire::Delimited)?;
+        let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
+        self.take(length.min(self.0.len()))
+    }
+
     pub(super) fn skip(&mut self, tag: Tag) -> Result<(), ProtobufError> {
         match tag.wire {
             Wire::Varint => self.varint().map(drop),

@@ -9,7 +9,7 @@ use super::error::{Fault, ProtobufError};
 use super::fields::{Fields, Tag, Wire};
 use crate::resource_version::ResourceVersion;
 use crate::source::format::{ListEntry, Splitter};
-use crate::source::limits::OVERHEAD_BYTES;
+use crate::source::limits::{HEAD_BYTES, OVERHEAD_BYTES, SKIPPED_BYTES};
 use crate::source::{ListMetadata, SourceError};
 
 /// Numbers of the fields of every list.
@@ -19,7 +19,7 @@ const ITEMS: u32 = 2;
 /// Splits a body and returns each entry as soon as it is complete.
 ///
 /// Holds at most one incomplete entry, limited to the size of an object, and one chunk. An entry within one
-/// chunk is not copied.
+/// chunk is not copied. Of a larger item only the beginning is kept.
 pub(in crate::source) struct ListSplitter {
     limit: usize,
     cursor: Cursor,
@@ -30,6 +30,8 @@ pub(in crate::source) struct ListSplitter {
     metadata: Found,
     /// The number of bytes of tags, and of values other than items and metadata.
     overhead: u64,
+    /// The beginning of an item whose rest is skipped.
+    head: Bytes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,10 @@ enum At {
     /// The length of a delimited field.
     Length(Level, u32),
     Value(Level, u32, usize),
+    /// The beginning of an item of this length, which is larger than the limit.
+    Head(usize),
+    /// The rest of it.
+    Rest(u64),
     /// A varint of a field that is skipped.
     SkippedVarint(Level),
     Skipped(Level, u64),
@@ -69,6 +75,7 @@ impl ListSplitter {
             list: Found::No,
             metadata: Found::No,
             overhead: 0,
+            head: Bytes::new(),
         }
     }
 
@@ -117,6 +124,23 @@ impl ListSplitter {
                 }
                 self.at = At::Tag(level);
             }
+            At::Head(length) => {
+                let Some(head) = self.cursor.take(self.limit.min(HEAD_BYTES)) else {
+                    return Ok(Step::NeedsChunk);
+                };
+                self.at = At::Rest((length - head.len()) as u64);
+                self.head = head;
+            }
+            At::Rest(left) => {
+                let left = self.cursor.skip(left);
+                self.at = At::Rest(left);
+                if left > 0 {
+                    return Ok(Step::NeedsChunk);
+                }
+                self.at = At::Tag(Level::List);
+                let head = std::mem::take(&mut self.head);
+                return Ok(Step::Entry(ListEntry::Oversized(head)));
+            }
             At::Value(level, number, length) => {
                 let Some(value) = self.cursor.take(length) else {
                     return Ok(Step::NeedsChunk);
@@ -148,6 +172,9 @@ impl ListSplitter {
                 self.consume(level, length)?;
                 match usize::try_from(length) {
                     Ok(length) if length <= self.limit => Ok(At::Value(level, number, length)),
+                    Ok(length) if number == ITEMS && length - self.limit <= SKIPPED_BYTES => {
+                        Ok(At::Head(length))
+                    }
                     _ => Err(SourceError::TooLarge { limit: self.limit }),
                 }
             }

@@ -72,9 +72,19 @@ fn unknown_fields_are_skipped() {
 }
 
 #[test]
-fn an_item_over_the_limit_is_an_error_before_it_arrives() {
-    let body = list(&[vec![b'x'; 65]]);
-    let error = split(64, body[..body.len() - 69].chunks(1)).unwrap_err();
+fn an_item_over_the_limit_is_skipped_and_its_beginning_kept() {
+    let large = config_map("a", "5", &field(2, vec![b'x'; 100]));
+    let body = list(&[large.clone(), config_map("b", "6", b"")]);
+    for size in [1, 7, body.len()] {
+        let entries = split(100, body.chunks(size)).unwrap();
+        let expected = [
+            ListEntry::Oversized(large[..100].to_vec().into()),
+            ListEntry::Item(config_map("b", "6", b"").into()),
+        ];
+        assert_eq!(entries[2..], expected, "in chunks of {size}");
+    }
+    let beyond = field(2, vec![b'x'; 64 + SKIPPED_BYTES + 1]);
+    let error = split(64, [&envelope("v1", "L", &beyond)[..100]]).unwrap_err();
     assert!(error.contains("64 bytes"), "{error}");
 }
 

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::TypeMeta;
 
 use super::*;
-use crate::source::format::{Format, Formats, ListEntry, Splitter};
+use crate::source::format::{Format, Formats, ListEntry, Splitter, WatchFrame};
 use crate::source::json::Json;
 
 /// A toy format that shares nothing with JSON. A body is a sequence of records: one byte of length, one byte
@@ -18,7 +18,7 @@ fn record(kind: u8, text: &str) -> Vec<u8> {
     [&[u8::try_from(text.len()).unwrap(), kind], text.as_bytes()].concat()
 }
 
-fn decode(name: &[u8]) -> Result<Arc<ConfigMap>, Undecodable> {
+fn decode(name: &[u8]) -> Result<SourceObject<ConfigMap>, Undecodable> {
     let text = String::from_utf8(name.to_vec()).unwrap();
     match text.strip_prefix('!') {
         Some(name) => Err(Undecodable {
@@ -33,7 +33,8 @@ fn decode(name: &[u8]) -> Result<Arc<ConfigMap>, Undecodable> {
                 ..ObjectMeta::default()
             },
             ..ConfigMap::default()
-        })),
+        })
+        .into()),
     }
 }
 
@@ -42,8 +43,8 @@ impl Format<ConfigMap> for Toy {
         MEDIA_TYPE
     }
 
-    fn split_watch(&self, _: usize) -> Box<dyn Splitter<Output = Bytes>> {
-        Box::new(Records::default())
+    fn split_watch(&self, _: usize) -> Box<dyn Splitter<Output = WatchFrame>> {
+        Box::new(ToyWatch(Records::default()))
     }
 
     fn split_list(&self, _: usize) -> Box<dyn Splitter<Output = ListEntry>> {
@@ -62,7 +63,11 @@ impl Format<ConfigMap> for Toy {
         })
     }
 
-    fn decode_item(&self, item: &[u8], _: Option<&TypeMeta>) -> Result<Arc<ConfigMap>, Undecodable> {
+    fn oversized_event(&self, _: &[u8], _: String) -> Result<WatchEvent<ConfigMap>, SourceError> {
+        unreachable!("this format has no limit")
+    }
+
+    fn decode_item(&self, item: &[u8], _: Option<&TypeMeta>) -> Result<SourceObject<ConfigMap>, Undecodable> {
         decode(item)
     }
 
@@ -71,6 +76,10 @@ impl Format<ConfigMap> for Toy {
             key: Some(ObjectKey::cluster(std::str::from_utf8(item).unwrap())),
             ..Identity::default()
         }
+    }
+
+    fn identify_addition(&self, _: &[u8]) -> Option<Identity> {
+        None
     }
 
     fn parse_status(&self, body: &[u8]) -> Option<ServerStatus> {
@@ -105,6 +114,24 @@ impl Splitter for Records {
             true => Ok(()),
             false => Err(SourceError::Transport("a record is incomplete".to_owned())),
         }
+    }
+}
+
+struct ToyWatch(Records);
+
+impl Splitter for ToyWatch {
+    type Output = WatchFrame;
+
+    fn feed(&mut self, chunk: Bytes) {
+        self.0.feed(chunk);
+    }
+
+    fn next(&mut self) -> Result<Option<WatchFrame>, SourceError> {
+        Ok(self.0.next()?.map(WatchFrame::Whole))
+    }
+
+    fn finish(&self) -> Result<(), SourceError> {
+        self.0.finish()
     }
 }
 
@@ -193,7 +220,10 @@ async fn limits_and_errors_are_the_same_in_every_format() {
     assert!(lines[0].contains("resourceVersion 0"), "{lines:?}");
 
     let lines = list_lines(&toy_source(403, MEDIA_TYPE, b"Forbidden".to_vec())).await;
-    assert_eq!(lines, ["refused: the server answered 403 Forbidden"]);
+    assert!(
+        lines[0].starts_with("refused: the server answered 403 Forbidden; "),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test]

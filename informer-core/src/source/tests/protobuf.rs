@@ -87,7 +87,10 @@ async fn an_error_response_in_protobuf_is_read() {
     let status = [field(3, "not yours"), field(4, "Forbidden"), integer(6, 403)].concat();
     let source = answers(403, MEDIA_TYPE, &envelope("v1", "Status", &status));
     let lines = list_lines(&source).await;
-    assert_eq!(lines, ["refused: the server answered 403 Forbidden: not yours"]);
+    assert!(
+        lines[0].starts_with("refused: the server answered 403 Forbidden: not yours; "),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Watches: events are delivered as they arrive, wherever the body is cut.
 
 use super::*;
+use crate::source::limits::SKIPPED_BYTES;
 
 const EVENTS: [&str; 5] = [
     r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
@@ -156,24 +157,26 @@ async fn errors_in_the_stream_end_it_after_the_events_before() {
 }
 
 #[tokio::test]
-async fn a_frame_over_the_limit_is_an_error_after_the_events_before() {
+async fn a_frame_over_the_limit_is_undecodable_and_the_watch_goes_on() {
     let options = || KubeSourceOptions {
         max_object_bytes: 60,
         ..inline()
     };
-    let text = format!("{}\n{}", EVENTS[0], "x".repeat(61));
+    let large = format!(
+        r#"{{"type":"MODIFIED","object":{{"data":{{"k":"{}"}},"metadata":{{"name":"b"}}}}}}"#,
+        "x".repeat(61)
+    );
+    let text = format!("{}\n{large}\n{}\n", EVENTS[0], EVENTS[0]);
     let lines = watch_lines(&source(
         client(move |_| Response::new(body(chunks(text.as_bytes(), 500)))),
         options(),
     ))
     .await;
     assert_eq!(lines[0], "added a");
-    assert!(
-        lines[1].contains("larger than the limit of 60 bytes"),
-        "{lines:?}"
-    );
-    // A bomb is stopped by the same limit.
-    let bomb = gzip(&vec![b'x'; 5_000_000]);
+    assert_eq!(lines[1], "undecodable Upserted Some(\"b\")");
+    assert_eq!(lines[2], "added a");
+    // What is skipped is limited too.
+    let bomb = gzip(&vec![b'x'; SKIPPED_BYTES + 100]);
     let answer = move |_| {
         Response::builder()
             .header("content-encoding", "gzip")
@@ -182,7 +185,7 @@ async fn a_frame_over_the_limit_is_an_error_after_the_events_before() {
     };
     let lines = watch_lines(&source(client(answer), options())).await;
     assert!(
-        lines[0].contains("larger than the limit of 60 bytes"),
+        lines[0].starts_with("error:") && lines[0].contains("larger than the limit of 60 bytes"),
         "{lines:?}"
     );
 }

@@ -192,8 +192,15 @@ proptest! {
         storage in prop::sample::select(storages()),
     ) {
         let packing = Packing::of(storage, Offload::Inline);
-        let stored = |object, arrival| packing.store(object, arrival);
+        // Every received state has another size, and small ones come after large ones.
+        let sizes = std::cell::Cell::new(7_u32);
+        let size = || {
+            sizes.set(sizes.get().wrapping_mul(1_103_515_245).wrapping_add(12_345) % 100_000);
+            sizes.get()
+        };
+        let stored = |object, arrival| packing.store(object, size(), arrival);
         let (mut writer, indexer) = store::new::<ConfigMap>();
+        prop_assert_eq!(indexer.snapshot().bytes(), 0);
         let mut published = Model::default();
         let mut indexes = Vec::new();
         let mut held = Vec::new();
@@ -251,6 +258,8 @@ proptest! {
             }
             let snapshot = indexer.snapshot();
             prop_assert_eq!(&shown(&snapshot), &published);
+            let sizes = snapshot.list_stored().into_iter().map(|stored| u64::from(stored.bytes()));
+            prop_assert_eq!(snapshot.bytes(), sizes.sum::<u64>());
             indexes.iter().for_each(|index| check_index(&snapshot, index));
         }
         for (snapshot, model) in &held {

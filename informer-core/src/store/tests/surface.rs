@@ -1,5 +1,6 @@
 //! Emptiness, counts and visits, and `Debug`, which shows keys and counts but no contents.
 
+use std::ops::Bound;
 use std::time::Duration;
 
 use super::*;
@@ -132,4 +133,29 @@ fn debug_shows_keys_and_counts_but_no_contents() {
     let ttl = TtlStore::new(Some(Duration::from_secs(60)));
     ttl.upsert(key("ns/a"), object("ns/a", 1, &["secret"]));
     check(format!("{ttl:?}"), "TtlStore { ttl: Some(60s), keys: [");
+}
+
+#[test]
+fn keys_are_read_in_pages() {
+    let (mut writer, indexer) = store::new();
+    put(
+        &mut writer,
+        &[("a/x", &[]), ("a/y", &[]), ("b/x", &[]), ("node", &[])],
+    );
+    let check = |start: Bound<&str>, limit: usize, expected: &[&str]| {
+        let start = start.map(|text| match text.strip_suffix('/') {
+            Some(namespace) => ObjectKey::namespaced(namespace, ""),
+            None => key(text),
+        });
+        let found = indexer.snapshot().keys_from(start.as_ref(), limit);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{start:?}, {limit}");
+    };
+    check(Bound::Unbounded, 2, &["node", "a/x"]);
+    check(Bound::Excluded("a/x"), 2, &["a/y", "b/x"]);
+    check(Bound::Excluded("a/xx"), 9, &["a/y", "b/x"]);
+    check(Bound::Included("a/y"), 1, &["a/y"]);
+    check(Bound::Included("b/"), 9, &["b/x"]);
+    check(Bound::Excluded("b/x"), 9, &[]);
+    check(Bound::Unbounded, 0, &[]);
 }

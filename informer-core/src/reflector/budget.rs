@@ -1,0 +1,249 @@
+//! A budget of requests that the informers of a factory share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::rngs::SmallRng;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::backoff::scale;
+use crate::sync::Mutex;
+
+/// How long a request waits for its turn, at most. A request that waited this long is sent, so that requests
+/// that hang cannot stop the others.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// A read that had to wait begins up to this time after its turn, so that reads do not begin together.
+const SPREAD: Duration = Duration::from_millis(100);
+
+/// The bounds of a [`RequestBudget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestBudgetOptions {
+    /// How many informers may read their whole state at the same time. At least 1. Default 10.
+    pub concurrent_reads: usize,
+    /// How many lists and watches may be started per second. At least 1. Default 50.
+    pub starts_per_second: u32,
+    /// How many of them may be started at once after a quiet time. At least 1. Default 50.
+    pub burst: u32,
+}
+
+impl Default for RequestBudgetOptions {
+    fn default() -> Self {
+        Self {
+            concurrent_reads: 10,
+            starts_per_second: 50,
+            burst: 50,
+        }
+    }
+}
+
+/// Limits the requests of all informers that share it, so that many that start or fail together do not
+/// overload the server. A clone is another handle to the same budget.
+///
+/// A factory has one, with default [options](RequestBudgetOptions), and a program can share one among
+/// factories of the same cluster. A single informer has none unless it is set.
+///
+/// - Reads of a whole state wait until fewer than `concurrent_reads` others run. Those that waited begin at
+///   random times up to 100 ms after their turn.
+/// - Of reads of a whole state, and of watches that follow a failure, `burst` may be started at once and
+///   `starts_per_second` per second after that. Further pages of a list do not count.
+/// - The same holds, separately, for watches that resume one that worked or that follow a list. So requests
+///   that fail never delay those that work.
+///
+/// Turns are given in the order of the requests. No request waits longer than 30 s for its turn.
+///
+/// ```
+/// use informer_core::{RequestBudget, RequestBudgetOptions};
+///
+/// let mut options = RequestBudgetOptions::default();
+/// options.concurrent_reads = 4;
+/// let budget = RequestBudget::new(options); // `.request_budget(&budget)` of each builder
+/// ```
+#[derive(Clone)]
+pub struct RequestBudget(Arc<Inner>);
+
+struct Inner {
+    options: RequestBudgetOptions,
+    reads: Arc<Semaphore>,
+    after_failure: Mutex<Starts>,
+    resumed: Mutex<Starts>,
+}
+
+/// Which requests a request waits with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Reads of a whole state, and watches after a failure.
+    AfterFailure,
+    /// Watches that continue what worked.
+    Resumed,
+}
+
+/// The starts so far, as the time at which the last of them is paid for.
+struct Starts {
+    interval: Duration,
+    burst: u32,
+    paid: Instant,
+}
+
+/// The turn of a read. Dropping it lets the next one begin.
+pub(super) struct ReadTurn(#[allow(dead_code, reason = "held until the read ends")] OwnedSemaphorePermit);
+
+impl RequestBudget {
+    /// Creates a budget.
+    pub fn new(options: RequestBudgetOptions) -> Self {
+        let rate = options.starts_per_second.max(1);
+        let starts = || {
+            Mutex::new(Starts {
+                interval: Duration::from_secs(1) / rate,
+                burst: options.burst.max(1),
+                paid: Instant::now(),
+            })
+        };
+        Self(Arc::new(Inner {
+            options,
+            reads: Arc::new(Semaphore::new(
+                options.concurrent_reads.clamp(1, Semaphore::MAX_PERMITS),
+            )),
+            after_failure: starts(),
+            resumed: starts(),
+        }))
+    }
+
+    /// Returns the bounds.
+    pub fn options(&self) -> RequestBudgetOptions {
+        self.0.options
+    }
+
+    /// Waits until a whole state may be read. Returns `None` if that took too long: the read begins anyway.
+    pub(super) async fn read(&self, random: &mut SmallRng) -> Option<ReadTurn> {
+        if let Ok(permit) = self.0.reads.clone().try_acquire_owned() {
+            return Some(ReadTurn(permit));
+        }
+        let waited = tokio::time::timeout(LONGEST_WAIT, self.0.reads.clone().acquire_owned()).await;
+        tokio::time::sleep(scale(SPREAD, random.random::<f64>())).await;
+        match waited {
+            Ok(Ok(permit)) => Some(ReadTurn(permit)),
+            // The semaphore is never closed.
+            Ok(Err(_)) | Err(_) => None,
+        }
+    }
+
+    /// Waits until a request may be started.
+    pub(super) async fn start(&self, lane: Lane) {
+        let starts = match lane {
+            Lane::AfterFailure => &self.0.after_failure,
+            Lane::Resumed => &self.0.resumed,
+        };
+        let wait = starts.lock().take(Instant::now());
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
+
+impl Starts {
+    /// Counts a start, and returns how long it must wait.
+    fn take(&mut self, now: Instant) -> Duration {
+        let depth = self.interval * (self.burst - 1);
+        let owed = self.paid.saturating_duration_since(now);
+        let wait = owed.saturating_sub(depth).min(LONGEST_WAIT);
+        // What would wait longer is not owed: starts that were cancelled must not delay others without limit.
+        let owed = owed.min(depth + LONGEST_WAIT);
+        self.paid = now + owed + self.interval;
+        wait
+    }
+}
+
+impl Default for RequestBudget {
+    /// A budget with default options.
+    fn default() -> Self {
+        Self::new(RequestBudgetOptions::default())
+    }
+}
+
+impl fmt::Debug for RequestBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RequestBudget").field(&self.0.options).finish()
+    }
+}
+
+#[cfg(all(test, not(feature = "__model")))]
+mod tests {
+    use futures::FutureExt as _;
+    use rand::SeedableRng;
+
+    use super::*;
+
+    fn budget(concurrent_reads: usize, starts_per_second: u32, burst: u32) -> RequestBudget {
+        RequestBudget::new(RequestBudgetOptions {
+            concurrent_reads,
+            starts_per_second,
+            burst,
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn starts_are_limited_after_the_burst_and_a_quiet_time_restores_it() {
+        let budget = budget(1, 10, 5);
+        let begun = Instant::now();
+        for round in 0..2 {
+            let at = Instant::now();
+            for _ in 0..5 {
+                budget.start(Lane::AfterFailure).await;
+            }
+            assert_eq!(at.elapsed(), Duration::ZERO, "round {round}");
+            for _ in 0..10 {
+                budget.start(Lane::AfterFailure).await;
+            }
+            assert_eq!(at.elapsed().as_millis(), 1000, "round {round}");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_fail_do_not_delay_those_that_work() {
+        let budget = budget(1, 10, 1);
+        for _ in 0..100 {
+            let _ = budget.start(Lane::AfterFailure).now_or_never();
+        }
+        let begun = Instant::now();
+        budget.start(Lane::Resumed).await;
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        budget.start(Lane::AfterFailure).await;
+        assert_eq!(begun.elapsed().as_secs(), 10);
+        // Nor one another, without limit.
+        for _ in 0..10_000 {
+            let _ = budget.start(Lane::AfterFailure).now_or_never();
+        }
+        budget.start(Lane::AfterFailure).await;
+        assert!(begun.elapsed() <= Duration::from_secs(10) + LONGEST_WAIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reads_wait_for_one_another_and_never_for_ever() {
+        let budget = budget(2, 10, 10);
+        let mut random = SmallRng::seed_from_u64(1);
+        let begun = Instant::now();
+        let first = budget.read(&mut random).await;
+        let _second = budget.read(&mut random).await;
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        let waiting = {
+            let budget = budget.clone();
+            tokio::spawn(async move { budget.read(&mut SmallRng::seed_from_u64(2)).await.is_some() })
+        };
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(!waiting.is_finished());
+        drop(first);
+        assert!(waiting.await.unwrap());
+        assert!(begun.elapsed() <= Duration::from_secs(5) + SPREAD);
+        let _third = budget.read(&mut random).await;
+        let late = Instant::now();
+        assert!(budget.read(&mut random).await.is_none());
+        assert!(late.elapsed() >= LONGEST_WAIT);
+    }
+}
