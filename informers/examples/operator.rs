@@ -9,9 +9,8 @@ use std::{fmt::Debug, iter::zip, process::ExitCode, sync::Arc, time::Duration};
 
 use generated::hosting_example_com::v1::Website;
 use informer_testing::demo::{self, Demo, End, Program, Script};
-use informers::controller::{
-    Action, Controller, Health, LeaderElection, Manager, Predicate, Request, terminated,
-};
+use informers::controller::{Action, Controller, LeaderElection, Manager, Predicate, Request, terminated};
+use informers::health::Health;
 use informers::{Event, Object, SharedInformer, SharedInformerFactory, client};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -58,7 +57,7 @@ async fn operate(demo: &mut Demo) -> demo::Result {
 pub(crate) fn election(client: Client) -> LeaderElection {
     let namespace = std::env::var("POD_NAMESPACE").unwrap_or_else(|_| "default".to_owned());
     let is_short = std::env::var("SHORT_LEASE").is_ok(); // for tests
-    let [lease, renew, retry] = (if is_short { [3, 2, 1] } else { [15, 10, 2] }).map(Duration::from_secs);
+    let [lease, renew, retry] = (if is_short { [6, 4, 1] } else { [15, 10, 2] }).map(Duration::from_secs);
     let election = LeaderElection::new(client, namespace, OPERATOR).lease_duration(lease);
     election.renew_deadline(renew).retry_period(retry)
 }

@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use informer_testing::demo::{self, Demo, PodTable, Program};
-use informers::{Event, Index, Origin, Selector, SharedInformerFactory, Snapshot, client};
+use informers::{Event, Index, Origin, Selector, SharedInformerFactory, Snapshot, client, debug};
 use k8s_openapi::api::core::v1::Pod;
 use tokio::time::sleep;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let program = Program::new("Follows the pods of a cluster: shows every change, and the cache it keeps.");
-    program.with_selector().run(follow_pods).await
+    let program = program.with_selector().with_rbac().with_debug_port();
+    program.run(follow_pods).await
 }
 
 async fn follow_pods(demo: &mut Demo) -> demo::Result {
@@ -28,6 +29,9 @@ async fn follow_pods(demo: &mut Demo) -> demo::Result {
     // An index finds the pods of a node without reading all the others.
     let node = |pod: &Pod| pod.spec.as_ref()?.node_name.clone();
     let by_node = pods.informer().add_index("node", node)?;
+    if demo.prints_rbac() {
+        return demo.print(factory.rights()); // The least rights of this program, for `kubectl apply -f -`.
+    }
     // A handler receives every change in order, on its own task.
     let screen = demo.screen();
     pods.informer()
@@ -42,6 +46,11 @@ async fn follow_pods(demo: &mut Demo) -> demo::Result {
             Event::Deleted(deleted) => screen.deleted(deleted.last_known()),
         })?;
 
+    // A page that shows what the informers do, for a browser.
+    if let Some(port) = demo.debug_port() {
+        let server = debug::serve(&factory, port).await?;
+        demo.line(format_args!("The debug page is {}", server.url()));
+    }
     factory.start(); // Nothing is sent to the server before this.
     let mut progress = factory.progress();
     let synced = factory.wait_for_sync_within(demo.timeout());

@@ -124,6 +124,15 @@ impl<T> Container for Vec<T> {
     }
 }
 
+impl<T> Container for crate::crd::Required<T> {
+    type Item = T;
+
+    #[inline]
+    fn items(&self) -> impl Iterator<Item = &T> {
+        self.as_option().into_iter()
+    }
+}
+
 /// A field that is not a container.
 pub trait Plain<'a, T> {
     /// Returns the field itself.

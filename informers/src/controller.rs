@@ -97,16 +97,16 @@
 //! # fn main() {}
 //! ```
 
-mod health;
 mod manager;
+mod phase;
 mod signal;
 
-pub use health::{Health, NotHealthy, Phase};
 pub use informer_core::controller::{
     Action, Change, Controller, ControllerBuildError, ControllerBuilder, ControllerStatus, FailedReconcile,
     FailingKey, NotReady, OwnerKind, Predicate, ReconcileError, Request, Run, RunningKey, Stopped, Totals,
-    WaitingKey, controller_of,
+    WaitingKey, WeakController, controller_of,
 };
 pub use informer_core::leader::{LeaderElection, LeaderElectionError, Leadership, LeadershipLost};
 pub use manager::{Finished, Manager, ManagerError};
+pub use phase::Phase;
 pub use signal::terminated;

@@ -2,11 +2,23 @@
 //!
 //! A controller reads an object, changes a field and writes it back; everything else must stay as it was.
 //! These types remember what the values alone do not show: [`Required`] whether a field was missing,
-//! [`Quantity`] whether it was a number or a string.
+//! [`Quantity`] whether it was a number or a string. [`LabelSelector`] and others are the structs that most
+//! definitions contain, made of them.
+
+mod object;
+mod parts;
+mod schema;
+
+pub use self::object::{Property, named};
+pub use self::parts::{KeySelector, LabelSelector, LabelSelectorRequirement, LocalObjectReference};
+pub use self::schema::part_of_schema;
+pub use crate::{__crd_json_schema as json_schema, __crd_object as object};
 
 use std::ops::{Deref, DerefMut};
 
 use k8s_openapi::apimachinery::pkg::api::resource;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::serde_json::Number;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -103,6 +115,20 @@ impl<T: PartialEq> PartialEq<T> for Required<T> {
     }
 }
 
+/// Compares the value alone.
+impl PartialEq<str> for Required<String> {
+    fn eq(&self, other: &str) -> bool {
+        self.value == other
+    }
+}
+
+/// Compares the value alone.
+impl PartialEq<&str> for Required<String> {
+    fn eq(&self, other: &&str) -> bool {
+        self.value == *other
+    }
+}
+
 /// Encodes the value. Generated code skips an absent field.
 impl<T: Serialize> Serialize for Required<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -157,4 +183,95 @@ impl From<Quantity> for resource::Quantity {
             Quantity::Text(quantity) => quantity,
         }
     }
+}
+
+/// A condition of a status, in which every field may be missing.
+///
+/// k8s-openapi's `Condition` writes a missing string as `""`, and cannot be read without its time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// The last time the condition changed from one status to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Time>,
+    /// A human-readable description of the change. It may be empty.
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub message: Required<String>,
+    /// The `metadata.generation` that the condition was set for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The reason of the last change, one word in CamelCase.
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub reason: Required<String>,
+    /// `True`, `False` or `Unknown`.
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub status: Required<String>,
+    /// The type of the condition, in CamelCase.
+    #[serde(default, skip_serializing_if = "Required::is_absent")]
+    pub type_: Required<String>,
+}
+
+impl From<meta::Condition> for Condition {
+    fn from(condition: meta::Condition) -> Self {
+        Self {
+            last_transition_time: Some(condition.last_transition_time),
+            message: condition.message.into(),
+            observed_generation: condition.observed_generation,
+            reason: condition.reason.into(),
+            status: condition.status.into(),
+            type_: condition.type_.into(),
+        }
+    }
+}
+
+impl Condition {
+    /// Returns the condition of k8s-openapi, with `""` for missing strings, or `None` if the time is missing.
+    pub fn into_meta(self) -> Option<meta::Condition> {
+        Some(meta::Condition {
+            last_transition_time: self.last_transition_time?,
+            message: self.message.into_inner(),
+            observed_generation: self.observed_generation,
+            reason: self.reason.into_inner(),
+            status: self.status.into_inner(),
+            type_: self.type_.into_inner(),
+        })
+    }
+}
+
+/// Decodes null as the default, for a field that always exists.
+///
+/// # Errors
+/// If the value is not of the type.
+pub fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Decodes null as a value, for an optional field in which null and missing differ.
+///
+/// # Errors
+/// If the value is not of the type.
+pub fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Decodes the properties that the schema of an object does not name, except `apiVersion` and `kind`.
+///
+/// # Errors
+/// If a value is not of the type.
+pub fn untyped<'de, D, M, V>(deserializer: D) -> Result<M, D::Error>
+where
+    D: Deserializer<'de>,
+    M: Deserialize<'de> + IntoIterator<Item = (String, V)> + FromIterator<(String, V)>,
+{
+    let is_own = |name: &String| !matches!(name.as_str(), "apiVersion" | "kind");
+    let all = M::deserialize(deserializer)?;
+    Ok(all.into_iter().filter(|(name, _)| is_own(name)).collect())
 }

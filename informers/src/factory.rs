@@ -3,21 +3,36 @@
 mod builder;
 mod discovery;
 mod error;
+mod lease;
+mod namespaces;
 mod resource;
+mod rights;
+mod status;
+#[cfg(any(feature = "debug-server", feature = "metrics"))]
+mod weak;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use informer_core::controller::WeakController;
 use informer_core::registry::{Registry, RegistryShutdownTimeout, SyncError, SyncProgress, WaitLimits};
-use informer_core::{BuildError, DynInformer, InformerStatus, Object, Scope, SharedInformer};
+use informer_core::{BuildError, DynInformer, Object, Scope, SharedInformer};
 use kube::core::{ApiResource, DynamicObject, GroupVersionResource, PartialObjectMeta};
 use serde::de::DeserializeOwned;
+use tokio::runtime::Handle;
 
 pub use builder::SharedInformerFactoryBuilder;
 use builder::{Defaults, Reach};
 pub use error::{FactoryBuildError, LookupError, ResourceError};
+pub use lease::InformerLease;
+use namespaces::{Covered, Follows};
 pub use resource::ResourceInformer;
+pub use rights::Rights;
+pub(crate) use rights::UsedLease;
+pub use status::{FactoryStatus, StatusChanges};
+#[cfg(feature = "debug-server")]
+pub(crate) use weak::WeakFactory;
 
 /// Creates informers and shares them: one per kind, so any number of components cost the API server one list
 /// and one watch.
@@ -60,11 +75,18 @@ pub struct SharedInformerFactory {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     client: kube::Client,
     defaults: Defaults,
     limits: WaitLimits,
-    registry: Registry,
+    pub(crate) registry: Registry,
+    /// The controllers that are shown in the status.
+    controllers: Mutex<Vec<WeakController>>,
+    /// The leases of leader elections.
+    leases: Mutex<Vec<UsedLease>>,
+    covered: Mutex<Covered>,
+    /// The handler that follows namespaces by their label.
+    follows: Option<Follows>,
 }
 
 impl SharedInformerFactory {
@@ -184,18 +206,14 @@ impl SharedInformerFactory {
     #[inline]
     fn untyped(&self, resource: &GroupVersionResource, kind: ApiResource, reach: Reach) -> DynInformer {
         let Inner { registry, .. } = &*self.inner;
-        let informer = registry.find_or_make(resource, || self.build::<DynamicObject>(kind, reach));
+        let covered = self.inner.covered();
+        let informer = registry.find_or_make(resource, || self.build::<DynamicObject>(kind, reach, &covered));
         informer.expect(CHECKED)
     }
 
     /// Returns every informer that was requested, in the order of the requests.
     pub fn informers(&self) -> Vec<DynInformer> {
         self.inner.registry.informers()
-    }
-
-    /// Returns the status of every informer that was requested.
-    pub fn status(&self) -> Vec<InformerStatus> {
-        self.informers().iter().map(DynInformer::status).collect()
     }
 
     /// Starts every informer that was requested and is not started. Returns at once. Call it again after
@@ -206,6 +224,16 @@ impl SharedInformerFactory {
     /// [`wait_for_sync`](Self::wait_for_sync) reports it.
     pub fn start(&self) {
         self.inner.registry.start();
+        let runtime = self
+            .inner
+            .defaults
+            .runtime()
+            .or_else(|| Handle::try_current().ok());
+        if let (Some(follows), Some(runtime)) = (&self.inner.follows, runtime)
+            && let Some(registration) = follows.begin()
+        {
+            runtime.spawn(Inner::find_all(registration, Arc::downgrade(&self.inner)));
+        }
     }
 
     /// Waits until every started informer and all its handlers are in sync: the cache has the complete
@@ -282,20 +310,31 @@ impl SharedInformerFactory {
         K::DynamicType: Clone,
     {
         let resource = resource_of::<K>(&dynamic_type);
+        let covered = self.inner.covered();
         let informer = self
             .inner
             .registry
-            .get_or_make(&resource, || self.build(dynamic_type, reach));
+            .get_or_make(&resource, || self.build(dynamic_type, reach, &covered));
         informer.expect(CHECKED)
     }
 
-    fn build<K>(&self, dynamic_type: K::DynamicType, reach: Reach) -> Result<SharedInformer<K>, BuildError>
+    fn build<K>(
+        &self,
+        dynamic_type: K::DynamicType,
+        reach: Reach,
+        covered: &Covered,
+    ) -> Result<SharedInformer<K>, BuildError>
     where
         K: Object + DeserializeOwned,
         K::DynamicType: Clone,
     {
         let Inner { client, defaults, .. } = &*self.inner;
-        defaults.builder(client, dynamic_type, reach).build()
+        let namespaces = covered.namespaces();
+        let informer = defaults
+            .builder_within(client, dynamic_type, reach, namespaces)
+            .build()?;
+        covered.settle(&DynInformer::new(informer.clone()));
+        Ok(informer)
     }
 }
 
@@ -304,11 +343,8 @@ const CHECKED: &str = "the options and the name of the resource were validated b
 
 /// Returns whether an informer covers only certain namespaces.
 fn is_limited(informer: &DynInformer) -> bool {
-    let status = informer.status();
-    status
-        .scopes
-        .iter()
-        .any(|scope| matches!(scope.scope, Scope::Namespace(_)))
+    let scopes = informer.status().scopes;
+    !scopes.iter().any(|scope| scope.scope == Scope::All)
 }
 
 impl fmt::Debug for SharedInformerFactory {

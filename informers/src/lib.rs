@@ -282,12 +282,14 @@
 //!   `full` enables all of them. Accessors are aliases, and an informer is compiled only for the kinds a
 //!   program uses, so disabling groups shortens the documentation more than the build. Kinds of a disabled
 //!   group still work through [`informer_for`](SharedInformerFactory::informer_for).
+//! - `debug-server` (off): the module `debug`, a page that shows informers and controllers in a browser.
 //! - `derive`: `#[derive(Informer)]` for custom resources and projections.
 //! - `protobuf`, on by default: built-in kinds are requested and decoded as protobuf, which costs less than
 //!   JSON for the server and the program. Without it all kinds are read as JSON, and less is compiled.
 //!   [`encoding`](SharedInformerFactoryBuilder::encoding) turns it off at run time.
 //! - `rustls-tls`, on by default: TLS for [`client::try_default`]. Disable it if you pass your own
 //!   `kube::Client`.
+//! - `metrics` (off): metrics for Prometheus and others, in the module `metrics`.
 //! - `packed` (off): [packed storage](options::Storage), which holds objects as compressed bytes.
 //! - The Kubernetes version is a feature of k8s-openapi. The program must enable exactly one, from `v1_33` to
 //!   `v1_37`: `k8s-openapi = { version = "0.29", features = ["v1_37"] }`. Kinds that are missing in
@@ -302,20 +304,25 @@
 //! an informer without a factory.
 //!
 //! The repository has complete programs that also run without a cluster, as in `cargo run --example
-//! quickstart`: `quickstart`, `pods_by_node`, `config_reload`, `service_endpoints`, `many_handlers`, and
-//! `operator` with custom resources.
+//! quickstart`: `quickstart`, `pods_by_node`, `config_reload`, `service_endpoints`, `many_handlers`,
+//! `metrics_prometheus`, `metrics_opentelemetry`, and `operator` with custom resources.
 
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod __private;
 pub mod controller;
 pub mod crd;
+#[cfg(feature = "debug-server")]
+pub mod debug;
 #[cfg(feature = "derive")]
 mod derive;
 mod factory;
+pub mod health;
 // Written by `cargo xtask codegen`, which also formats it.
 #[rustfmt::skip]
 mod generated;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 #[cfg(feature = "derive")]
 pub mod projection;
 
@@ -328,7 +335,10 @@ pub use derive::{Informer, Projection};
 )]
 pub use generated::*;
 
-pub use factory::{ResourceInformer, SharedInformerFactory, SharedInformerFactoryBuilder};
+pub use factory::{
+    FactoryStatus, InformerLease, ResourceInformer, Rights, SharedInformerFactory,
+    SharedInformerFactoryBuilder,
+};
 pub use informer_core::registry::{SyncError, WaitingFor};
 pub use informer_core::selector::Selector;
 pub use informer_core::source::{ListOptions, ManagedFields};
@@ -347,8 +357,8 @@ pub mod error {
     pub use crate::factory::{FactoryBuildError, LookupError, ResourceError};
     pub use informer_core::registry::RegistryShutdownTimeout;
     pub use informer_core::{
-        AddHandlerError, BuildError, NeverShown, NotSynced, ParseKeyError, ShutdownTimeout, StartError,
-        WaitError, WaitForError,
+        AddHandlerError, BuildError, NeverShown, NotSynced, ParseKeyError, ScopeError, ShutdownTimeout,
+        StartError, WaitError, WaitForError,
     };
     pub use listers::ExpansionError;
 }
@@ -356,17 +366,20 @@ pub mod error {
 pub mod options {
     //! Less common options of informers and handlers.
     pub use informer_core::{
-        AuditHandler, BackoffConfig, HandlerResync, Offload, ReflectorConfig, Storage, WatchErrorHandler,
+        AuditHandler, BackoffConfig, HandlerResync, Offload, ReflectorConfig, RequestBudget,
+        RequestBudgetOptions, Storage, WarmStart, WatchErrorHandler,
     };
 }
 
 pub mod status {
-    //! The parts of [`InformerStatus`](crate::InformerStatus), and the sync progress of a factory.
-    pub use informer_core::registry::{InformerProgress, SyncProgress, SyncReport, Unsynced};
+    //! The parts of [`FactoryStatus`](crate::FactoryStatus) and [`InformerStatus`](crate::InformerStatus),
+    //! their changes, and the sync progress of a factory.
+    pub use crate::factory::StatusChanges;
+    pub use informer_core::registry::{InformerProgress, Released, SyncProgress, SyncReport, Unsynced};
     pub use informer_core::{
         AuditMismatch, AuditOutcome, AuditReport, AuditSkipped, AuditStatus, BufferMode, Counts, Differences,
-        HandlerEnded, HandlerState, HandlerStatus, LastError, PendingScopes, ScopeStatus, StatusWatch,
-        WatchListVerdict,
+        HandlerEnded, HandlerState, HandlerStatus, LastError, LastList, PendingScopes, RelistReason, Relists,
+        ScopeStatus, StatusWatch, WatchListVerdict,
     };
 }
 
@@ -386,7 +399,7 @@ pub mod delta {
     pub use informer_core::Stored;
     pub use informer_core::delta::{
         Batch, Change, Closed, Delta, DeltaFifo, DeltaReceiver, DeltaSender, Deltas, Departed, Fifo,
-        InitialSync, QueueOptions, ReplaceAll, ReplaceBuilder, Transform,
+        InitialSync, QueueOptions, ReplaceAll, ReplaceBuilder, Revision, ScopeChange, Transform,
     };
 }
 
@@ -417,8 +430,8 @@ pub mod source {
         BookmarkMark, Decode, DecodeError, DecodeOn, Encoding, Identity, IdentityEvent, IdentityStream,
         JsonDecoder, KubeSource, KubeSourceError, KubeSourceOptions, ListEvent, ListFrom, ListMetadata,
         ListOptionsError, ListRequest, ListStream, ListWatch, ObjectChange, Recovery, ServerStatus,
-        SourceError, Undecodable, WatchEvent, WatchFrom, WatchListFrom, WatchListSupport, WatchRequest,
-        WatchStream,
+        SourceError, SourceObject, Undecodable, WatchEvent, WatchFrom, WatchListFrom, WatchListSupport,
+        WatchRequest, WatchStream,
     };
 }
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::time::Duration;
 
 use informer_core::Object;
@@ -14,8 +13,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::health::{Health, Phase};
+use super::phase::Phase;
 use crate::SharedInformerFactory;
+use crate::factory::UsedLease;
+use crate::health::Health;
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -36,7 +37,6 @@ struct Managed {
     name: String,
     synced: BoxFuture<Result<(), NotReady>>,
     run: Box<dyn FnOnce(Run) -> BoxFuture<Stopped> + Send>,
-    stuck: Arc<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
 /// What a manager left when it was stopped.
@@ -109,16 +109,12 @@ impl Manager {
         F: Future<Output = Result<Action, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
-        let (waiting, watched) = (controller.clone(), controller.clone());
+        let waiting = controller.clone();
+        self.factory.track(controller.downgrade());
         self.controllers.push(Managed {
             name: controller.name().to_owned(),
             synced: Box::pin(async move { waiting.synced().await }),
             run: Box::new(move |run| Box::pin(async move { controller.run(reconcile, run).await })),
-            stuck: Arc::new(move || {
-                watched
-                    .stuck()
-                    .map(|running| format!("{} {}, for {:?}", watched.name(), running.key, running.elapsed))
-            }),
         });
         self
     }
@@ -126,6 +122,10 @@ impl Manager {
     /// Runs the controllers only while this process holds a lease. The caches and queues are filled before
     /// it campaigns, so that a new leader works at once.
     pub fn leader_election(mut self, election: LeaderElection) -> Self {
+        self.factory.uses_lease(UsedLease {
+            namespace: election.lease_namespace().to_owned(),
+            name: election.lease_name().to_owned(),
+        });
         self.election = Some(election);
         self
     }
@@ -138,16 +138,11 @@ impl Manager {
         self
     }
 
-    /// Returns the health, for readiness and liveness probes. Call it after the last controller was added.
+    /// Returns the health, for readiness and liveness probes: that of the
+    /// [factory](SharedInformerFactory::health),
+    /// and ready only while the controllers run or wait for the leadership.
     pub fn health(&self) -> Health {
-        let checks: Vec<_> = self
-            .controllers
-            .iter()
-            .map(|managed| managed.stuck.clone())
-            .collect();
-        Health::new(self.phase.subscribe(), move || {
-            checks.iter().find_map(|stuck| stuck())
-        })
+        self.factory.health().of_manager(self.phase.subscribe())
     }
 
     /// Runs until `stop` is ready: starts the caches, waits for them, waits for the leadership, and starts

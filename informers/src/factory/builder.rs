@@ -1,18 +1,20 @@
 //! The options of a factory, and of single kinds in it.
 
 use std::any::TypeId;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use informer_core::__options::{InformerOptions, Namespaces};
 use informer_core::delta::Transform;
 use informer_core::registry::{Registry, WaitLimits};
 use informer_core::source::protobuf::DecodeProtobuf;
-use informer_core::{AnyObject, Object, SharedInformer, SharedInformerBuilder};
+use informer_core::{AnyObject, Object, RequestBudget, SharedInformer, SharedInformerBuilder};
 use kube::core::ClusterResourceScope;
 use serde::de::DeserializeOwned;
+use tokio::runtime::Handle;
 
 use super::error::check_resource;
+use super::namespaces::{Covered, Follow, FollowingFactory, Follows};
 use super::{FactoryBuildError, Inner, SharedInformerFactory, resource_of};
 
 /// Configures the informers of a factory. Created by [`SharedInformerFactory::builder`].
@@ -40,10 +42,11 @@ use super::{FactoryBuildError, Inner, SharedInformerFactory, resource_of};
 #[must_use = "nothing happens before `build`"]
 pub struct SharedInformerFactoryBuilder {
     client: kube::Client,
-    options: InformerOptions,
+    pub(super) options: InformerOptions,
     transform: Option<Transform<dyn AnyObject>>,
     limits: WaitLimits,
     kinds: Vec<Prepare>,
+    pub(super) follow: Option<Follow>,
 }
 
 /// Builds the informer of one kind with its options and registers it for when it is requested.
@@ -68,10 +71,14 @@ impl SharedInformerFactoryBuilder {
     pub(super) fn new(client: kube::Client) -> Self {
         Self {
             client,
-            options: InformerOptions::default(),
+            options: InformerOptions {
+                budget: Some(RequestBudget::default()),
+                ..InformerOptions::default()
+            },
             transform: None,
             limits: WaitLimits::default(),
             kinds: Vec::new(),
+            follow: None,
         }
     }
 
@@ -127,16 +134,19 @@ impl SharedInformerFactoryBuilder {
                 "" => resource.resource.clone(),
                 group => format!("{}.{group}", resource.resource),
             };
-            let builder = defaults.builder::<K>(client, dynamic_type, Reach::Configured);
-            let informer = options(builder)
-                .build()
-                .map_err(|error| FactoryBuildError::Kind {
-                    resource: name.clone(),
-                    error,
-                })?;
+            let builder = options(defaults.builder::<K>(client, dynamic_type, Reach::Configured));
+            let has_own_namespaces = *builder.__namespaces() != defaults.options.namespaces;
+            let informer = builder.build().map_err(|error| FactoryBuildError::Kind {
+                resource: name.clone(),
+                error,
+            })?;
             registry
-                .prepare(resource, informer)
-                .map_err(|_| FactoryBuildError::KindTwice { resource: name })
+                .prepare(resource.clone(), informer)
+                .map_err(|_| FactoryBuildError::KindTwice { resource: name })?;
+            if has_own_namespaces {
+                registry.keep_namespaces::<K>(&resource);
+            }
+            Ok(())
         }));
         self
     }
@@ -155,18 +165,71 @@ impl SharedInformerFactoryBuilder {
         for prepare in self.kinds {
             prepare(&self.client, &defaults, &registry)?;
         }
-        Ok(SharedInformerFactory {
-            inner: Arc::new(Inner {
+        let covered = Covered::of(&defaults.options.namespaces);
+        // The handler refers to the factory, which does not exist yet.
+        let mut failed = None;
+        let inner = Arc::new_cyclic(|factory| {
+            let follow = self.follow.map(|follow| {
+                let factory = FollowingFactory(factory.clone());
+                follow(&self.client, &defaults, &registry, factory)
+            });
+            let follows = match follow.transpose() {
+                Ok(registration) => registration.map(Follows::new),
+                Err(error) => {
+                    failed = Some(error);
+                    None
+                }
+            };
+            Inner {
                 client: self.client,
                 defaults,
                 limits: self.limits,
                 registry,
-            }),
-        })
+                controllers: Mutex::default(),
+                leases: Mutex::default(),
+                covered,
+                follows,
+            }
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(SharedInformerFactory { inner }),
+        }
     }
 }
 
 impl Defaults {
+    /// The token that stops every informer of the factory.
+    #[cfg(feature = "debug-server")]
+    pub(super) fn token(&self) -> &tokio_util::sync::CancellationToken {
+        &self.options.token
+    }
+
+    /// The runtime that was set for all informers.
+    pub(super) fn runtime(&self) -> Option<Handle> {
+        self.options.runtime.clone()
+    }
+
+    /// Like [`builder`](Self::builder), for the namespaces that the factory covers now.
+    pub(super) fn builder_within<K>(
+        &self,
+        client: &kube::Client,
+        dynamic_type: K::DynamicType,
+        reach: Reach,
+        namespaces: Namespaces,
+    ) -> SharedInformerBuilder<K>
+    where
+        K: Object + DeserializeOwned,
+        K::DynamicType: Clone,
+    {
+        let mut now = Self {
+            options: self.options.clone(),
+            transform: self.transform.clone(),
+        };
+        now.options.namespaces = namespaces;
+        now.builder(client, dynamic_type, reach)
+    }
+
     /// Returns a builder for the informer of one kind, with the options of the factory.
     pub(super) fn builder<K>(
         &self,

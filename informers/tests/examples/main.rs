@@ -6,6 +6,8 @@
 #![cfg(all(feature = "apps", feature = "core", feature = "discovery"))]
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+#[cfg(feature = "metrics")]
+mod metrics;
 mod programs;
 mod quickstart;
 mod scripts;

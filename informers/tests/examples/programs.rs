@@ -25,6 +25,9 @@ fn program(name: &str) -> PathBuf {
         let mut build = std::process::Command::new(env!("CARGO"));
         build.args(["build", "--examples", "--target-dir"]);
         build.arg(profile.parent().unwrap());
+        if cfg!(feature = "metrics") {
+            build.args(["--features", "metrics"]);
+        }
         if profile.ends_with("release") {
             build.arg("--release");
         }

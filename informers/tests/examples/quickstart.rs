@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use informer_testing::ApiServer;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use tokio::process::{Child, Command};
 
@@ -90,6 +90,20 @@ async fn a_selector_limits_what_is_shown_of_the_cache() {
     let table = lines.split("The cache").nth(1).unwrap();
     assert!(table.contains("payments        2 "), "{lines}");
     assert!(!table.contains("monitoring"), "{lines}");
+}
+
+#[tokio::test]
+async fn the_roles_of_the_program_are_printed_and_nothing_else() {
+    let lines = check_embedded("--rbac").await;
+    let expected = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: \
+     \"informers\"\n\
+                    rules:\n- apiGroups: [\"\"]\n  resources: [\"pods\"]\n  verbs: [\"list\", \"watch\"]\n";
+    assert_eq!(lines, expected);
+    let lines = check_embedded("--rbac --namespace shop").await;
+    assert!(
+        lines.contains("kind: Role\nmetadata:\n  name: \"informers\"\n  namespace: \"shop\"\n"),
+        "{lines}"
+    );
 }
 
 #[tokio::test]
@@ -181,6 +195,31 @@ async fn refuse_everything(listener: TcpListener) {
         );
         let _written = stream.write_all(answer.as_bytes()).await;
     }
+}
+
+#[tokio::test]
+async fn the_debug_page_is_served_on_request() {
+    let mut child = command(NAME, None, "--embedded --debug-port 0").spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let answer = async {
+        let address = loop {
+            let line = lines.next_line().await.unwrap().expect("it names the page");
+            if let Some(address) = line.strip_prefix("The debug page is http://") {
+                break address.trim_end_matches('/').to_owned();
+            }
+        };
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let request = format!("GET /informers.json HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    let answer = tokio::time::timeout(KILL_AFTER, answer)
+        .await
+        .expect("the program hangs");
+    assert!(answer.contains("\"id\": \"pods\""), "{answer}");
+    child.kill().await.unwrap();
 }
 
 #[tokio::test]

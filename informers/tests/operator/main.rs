@@ -2,6 +2,10 @@
 
 #![cfg(all(feature = "apps", feature = "core", feature = "events"))]
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "one test includes the generated files again, as the output of a build script"
+)]
 
 mod definitions;
 mod reconcile;

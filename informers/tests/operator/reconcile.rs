@@ -139,7 +139,8 @@ async fn a_website_gets_its_children_its_status_and_events() {
     operator.run_pods();
     let after = operator.reported("Available").await;
     let condition = &after.status.unwrap().conditions.unwrap()[0];
-    assert_eq!((&*condition.type_, &*condition.status), ("Ready", "True"));
+    assert_eq!(condition.type_, "Ready");
+    assert_eq!(condition.status, "True");
     assert_eq!(condition.message, "2 of 2 pods are ready");
     let regarding = |event: &Event| event.regarding.clone().unwrap_or_default().uid == before.metadata.uid;
     operator

@@ -2,18 +2,18 @@
 // Informers, listers and types of custom resources: `hosting.example.com`, and a `prelude`.
 
 /// The kinds of `hosting.example.com`.
-#[allow(dead_code, unused_imports, reason = "a program uses a part of it")]
-#[allow(missing_docs, reason = "a schema need not describe its fields")]
-#[allow(unreachable_pub, reason = "the module may be a private one")]
-#[allow(clippy::all, clippy::pedantic, reason = "it is generated")]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_imports, reason = "a program uses a part of it")]
+#[allow(clippy::enum_variant_names, clippy::upper_case_acronyms, reason = "names of the schema")]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "fields of the schema")]
+#[allow(clippy::doc_markdown, clippy::must_use_candidate, clippy::option_option, reason = "as the schema says")]
 #[rustfmt::skip]
 pub mod hosting_example_com;
 
 /// The extension traits, which give factories and listers the accessors of these kinds.
-#[allow(dead_code, unused_imports, reason = "a program uses a part of it")]
-#[allow(missing_docs, reason = "a schema need not describe its fields")]
-#[allow(unreachable_pub, reason = "the module may be a private one")]
-#[allow(clippy::all, clippy::pedantic, reason = "it is generated")]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_imports, reason = "a program uses a part of it")]
+#[allow(clippy::enum_variant_names, clippy::upper_case_acronyms, reason = "names of the schema")]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "fields of the schema")]
+#[allow(clippy::doc_markdown, clippy::must_use_candidate, clippy::option_option, reason = "as the schema says")]
 #[rustfmt::skip]
 pub mod prelude {
     pub use super::hosting_example_com::v1::WebsiteListerExt as _;
