@@ -21,8 +21,8 @@
 //! - Expectations that a row does not state have defaults, in `row.rs`: every row has bounds for requests,
 //!   warnings and memory. State a larger bound only with the reason.
 //! - Rows run on the paused clock: an hour takes no longer than its requests. A body that never ends must
-//!   wait between its chunks. Rows about bytes of HTTP itself are in `rows/sockets.rs`, on sockets and in
-//!   real time, and need to be quick.
+//!   wait between its chunks. Rows about bytes of HTTP itself are in `rows/sockets.rs` and
+//!   `rows/http2.rs`, on sockets and in real time, and need to be quick.
 //! - `HOSTILE=<part of a name> cargo test -p informer-hostile` runs the rows with this in their names, and
 //!   prints what was measured.
 
@@ -33,6 +33,7 @@ mod rows;
 mod run;
 mod script;
 mod tcp;
+mod tls;
 
 #[global_allocator]
 static ALLOCATOR: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::INSTRUMENTED_SYSTEM;
@@ -78,5 +79,11 @@ tables!(
 /// Rows on sockets, in real time.
 #[test]
 fn sockets() {
-    tcp::table(rows::sockets::rows);
+    tcp::table("sockets", rows::sockets::rows, tcp::run);
+}
+
+/// Rows of HTTP/2 on sockets, in real time.
+#[test]
+fn http2() {
+    tcp::table("http2", rows::http2::rows, tls::run);
 }

@@ -22,6 +22,7 @@ pub(crate) enum StateName {
     BackingOff,
     Forbidden,
     NotFound,
+    LimitReached,
     Other,
 }
 
@@ -34,6 +35,7 @@ impl StateName {
             State::BackingOff { .. } => Self::BackingOff,
             State::Forbidden { .. } => Self::Forbidden,
             State::NotFound { .. } => Self::NotFound,
+            State::LimitReached { .. } => Self::LimitReached,
             _ => Self::Other,
         }
     }
@@ -176,6 +178,11 @@ impl Row {
     /// Unsynced, with an empty cache, backing off.
     pub(crate) fn fails(self) -> Self {
         self.state(BackingOff).synced(false).objects(0)
+    }
+
+    /// Not synced, because the first state is over a limit.
+    pub(crate) fn over_limit(self) -> Self {
+        self.state(LimitReached).synced(false).objects(0)
     }
 
     /// Synced and live, with this many objects.

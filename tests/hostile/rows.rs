@@ -3,6 +3,7 @@
 pub(crate) mod alternating;
 pub(crate) mod connections;
 pub(crate) mod encodings;
+pub(crate) mod http2;
 pub(crate) mod identities;
 pub(crate) mod initial_streams;
 pub(crate) mod json;

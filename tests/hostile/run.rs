@@ -91,7 +91,7 @@ pub(crate) fn healthy_server() -> ApiServer {
     server
 }
 
-fn healthy_object(name: &str) -> ConfigMap {
+pub(crate) fn healthy_object(name: &str) -> ConfigMap {
     let object =
         serde_json::json!({"metadata": {"name": name, "namespace": "default"}, "data": {"of": name}});
     serde_json::from_value(object).expect("it is a good object")

@@ -8,7 +8,7 @@ use informer_core::source::{KubeSource, KubeSourceOptions};
 use informer_core::{InitialState, Scope, SharedInformer, State, client};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use crate::observe::{Log, Memory, unfit};
 use crate::run::{healthy_server, is_selected, on_a_thread, turn};
 
 /// Longer than any wait on a busy machine. Reached only by a row that hangs.
-const LONG: Duration = Duration::from_secs(120);
+pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 /// The most memory of all rows together.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -33,6 +33,8 @@ pub(crate) struct Wire {
 pub(crate) enum Act {
     /// Reads a request up to its empty line.
     Read,
+    /// Reads frames of HTTP/2 up to the first request.
+    ReadStream,
     Write(Vec<u8>),
     /// Writes something many times, until the other side closes.
     Repeat(&'static [u8], usize),
@@ -44,27 +46,33 @@ pub(crate) enum Act {
     Reset,
 }
 
-/// Runs the rows of a table, and fails with all their errors.
-pub(crate) fn table(rows: fn() -> Vec<Wire>) {
+/// Runs the rows of a table, and fails with all their errors. `run` plays one row and returns what is wrong.
+pub(crate) fn table<F>(title: &'static str, rows: fn() -> Vec<Wire>, run: fn(Wire) -> F)
+where
+    F: Future<Output = Option<String>> + Send + 'static,
+{
     let _turn = turn();
-    let wrong = on_a_thread("sockets", move || {
+    let wrong = on_a_thread(title, move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime can be made");
-        runtime.block_on(play(rows()))
+        runtime.block_on(play(rows(), run))
     });
-    assert!(wrong.is_empty(), "sockets:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{title}:\n{}", wrong.join("\n"));
 }
 
-async fn play(rows: Vec<Wire>) -> Vec<String> {
+async fn play<F>(rows: Vec<Wire>, run: fn(Wire) -> F) -> Vec<String>
+where
+    F: Future<Output = Option<String>> + Send + 'static,
+{
     Log::begin();
     let memory = Memory::begin();
     let mut running = JoinSet::new();
     for row in rows.into_iter().filter(|row| is_selected(row.name)) {
         running.spawn(async move {
-            let wrong = run(&row).await;
-            wrong.map(|wrong| format!("{}: {wrong}", row.name))
+            let name = row.name;
+            run(row).await.map(|wrong| format!("{name}: {wrong}"))
         });
     }
     let mut wrong: Vec<String> = running.join_all().await.into_iter().flatten().collect();
@@ -76,7 +84,7 @@ async fn play(rows: Vec<Wire>) -> Vec<String> {
 }
 
 /// Waits for an error, makes the server healthy, and waits until the cache equals it. Returns what is wrong.
-async fn run(row: &Wire) -> Option<String> {
+pub(crate) async fn run(row: Wire) -> Option<String> {
     let mut healthy = healthy_server();
     let address = healthy.serve_http().await.expect("a port is free");
     let address = address.strip_prefix("http://").expect("it is plain").to_owned();
@@ -86,13 +94,13 @@ async fn run(row: &Wire) -> Option<String> {
     let connections = Arc::new(AtomicUsize::new(0));
     let accepting = tokio::spawn(accept(
         listener,
-        row.acts.clone(),
+        row.acts,
         address,
         healed.clone(),
         connections.clone(),
     ));
 
-    let informer = informer_at(&url);
+    let informer = informer_at(kube::Config::new(url.parse().expect("it is a URL")));
     informer.start().expect("it starts");
     let wrong = watch_it(&informer, &healthy, &healed, &connections).await;
     let _ = informer.shutdown_timeout(LONG).await;
@@ -100,8 +108,7 @@ async fn run(row: &Wire) -> Option<String> {
     wrong
 }
 
-fn informer_at(url: &str) -> SharedInformer<ConfigMap> {
-    let config = kube::Config::new(url.parse().expect("it is a URL"));
+pub(crate) fn informer_at(config: kube::Config) -> SharedInformer<ConfigMap> {
     let client = client::from_config(config).expect("the configuration is good");
     let options = KubeSourceOptions {
         answer_deadline: Duration::from_secs(5),
@@ -151,7 +158,7 @@ async fn watch_it(
     (!becomes(is_equal).await).then(|| format!("did not recover: {}", informer.status().state))
 }
 
-async fn becomes(condition: impl Fn() -> bool) -> bool {
+pub(crate) async fn becomes(condition: impl Fn() -> bool) -> bool {
     let wait = async {
         let mut often = tokio::time::interval(Duration::from_millis(50));
         while !condition() {
@@ -186,30 +193,63 @@ async fn accept(
     }
 }
 
+/// Performs the acts on a connection, and then closes it.
 async fn perform(stream: &mut TcpStream, acts: Vec<Act>) -> std::io::Result<()> {
     for act in acts {
         match act {
-            Act::Read => {
+            Act::Reset => stream.set_zero_linger()?,
+            act => act.perform(stream).await?,
+        }
+    }
+    Ok(())
+}
+
+impl Act {
+    /// Performs an act other than a reset, which TLS cannot do.
+    pub(crate) async fn perform(
+        self,
+        stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    ) -> std::io::Result<()> {
+        match self {
+            Self::Read => {
                 let mut head = Vec::new();
                 while !head.ends_with(b"\r\n\r\n") {
                     head.push(stream.read_u8().await?);
                 }
             }
-            Act::Write(bytes) => stream.write_all(&bytes).await?,
-            Act::Repeat(bytes, times) => {
+            Self::ReadStream => read_stream(stream).await?,
+            Self::Write(bytes) => stream.write_all(&bytes).await?,
+            Self::Repeat(bytes, times) => {
                 for _ in 0..times {
                     stream.write_all(bytes).await?;
                 }
             }
-            Act::Trickle(bytes) => {
+            Self::Trickle(bytes) => {
                 for byte in bytes {
                     stream.write_u8(*byte).await?;
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }
-            Act::Hang => std::future::pending::<()>().await,
-            Act::Reset => stream.set_zero_linger()?,
+            Self::Hang => std::future::pending::<()>().await,
+            Self::Reset => {}
+        }
+        stream.flush().await
+    }
+}
+
+/// Reads the preface of a client and its frames, up to the HEADERS of its first request.
+async fn read_stream(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<()> {
+    const HEADERS: u8 = 1;
+    let mut preface = [0; 24];
+    stream.read_exact(&mut preface).await?;
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await?;
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; length as usize];
+        stream.read_exact(&mut payload).await?;
+        if head[3] == HEADERS {
+            return Ok(());
         }
     }
-    Ok(())
 }

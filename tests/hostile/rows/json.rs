@@ -1,5 +1,7 @@
 //! Lists that are not JSON, not lists, or not of the kind that was requested.
 
+use informer_core::InformerStatus;
+
 use crate::bodies::{GOOD_LIST, good_and, in_data, list_of, nested, object, repeated, with_field};
 use crate::row::{BackingOff, Live, Row, lists};
 use crate::script::{Step, body, json};
@@ -231,6 +233,14 @@ fn bad_items() -> Vec<Row> {
     rows
 }
 
+/// The only unusable object is over the size limit, and its name is known.
+fn unusable_is_larger(status: &InformerStatus) -> Result<(), String> {
+    match &status.stale[..] {
+        [(key, reason)] if key.name() == "c" && reason.contains("max_object_bytes") => Ok(()),
+        other => Err(format!("stale: {other:?}")),
+    }
+}
+
 fn large() -> Vec<Row> {
     let start =
         |rest: &'static str| [Step::text(r#"{"kind":"ConfigMapList","#), Step::text(rest)].into_iter();
@@ -247,8 +257,22 @@ fn large() -> Vec<Row> {
             json(good_and(&with_field("c", &format!("\"{}\"", "x".repeat(10_000)))))
         })
         .with(|builder| builder.max_object_bytes(5_000))
-        .fails()
-        .error("larger"),
+        .state(Live)
+        .synced(true)
+        .objects(2)
+        .check(unusable_is_larger),
+        lists("an item larger than the limit, with its name at the end", |_| {
+            let large = format!(
+                r#"{{"data":{{"x":"{}"}},"metadata":{{"name":"c"}}}}"#,
+                "x".repeat(10_000)
+            );
+            json(good_and(&large))
+        })
+        .with(|builder| builder.max_object_bytes(5_000))
+        .state(Live)
+        .synced(true)
+        .objects(2)
+        .check(unusable_is_larger),
         lists("metadata that never ends", move |_| {
             body(start(r#""metadata":{"x":""#).chain(repeated("x".repeat(65_536), 1_000)))
         })

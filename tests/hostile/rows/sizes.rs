@@ -1,7 +1,9 @@
 //! Lists of more bytes or objects than are allowed, and lists that trickle.
 
+use informer_core::delta::QueueOptions;
+
 use crate::bodies::{end_bookmark, event, frames_then_good, gzipped, list_at, list_of, object};
-use crate::row::{Row, always, lists};
+use crate::row::{LimitReached, Row, always, lists, watches};
 use crate::script::{Answer, Step, Verb, body, json};
 
 const KIB: u64 = 1024;
@@ -66,12 +68,12 @@ fn with_max_objects(row: Row) -> Row {
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         with_max_bytes(lists("a list of more bytes than allowed", |_| json(many_bytes())))
-            .fails()
+            .over_limit()
             .error("max_list_bytes"),
         with_max_bytes(lists("gzip that unpacks to more bytes than allowed", |_| {
             gzipped(many_bytes().as_bytes())
         }))
-        .fails()
+        .over_limit()
         .error("max_list_bytes"),
         with_max_bytes(lists("a list of blanks of more bytes than allowed", |_| {
             let head = list_of(&objects(0)).replace("]}", "");
@@ -97,7 +99,7 @@ pub(crate) fn rows() -> Vec<Row> {
         with_max_objects(lists("a list of more objects than allowed", |_| {
             json(list_of(&objects(OBJECTS + 1)))
         }))
-        .fails()
+        .over_limit()
         .error("max_objects"),
         with_max_objects(lists("a list of as many objects as allowed", |_| {
             json(list_of(&objects(OBJECTS)))
@@ -112,7 +114,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }))
         // Each attempt requests four pages.
         .requests(600)
-        .fails()
+        .over_limit()
         .error("max_objects"),
         with_max_objects(lists("more objects than allowed that cannot be decoded", |_| {
             let items: Vec<String> = objects(OBJECTS + 1)
@@ -123,7 +125,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }))
         // Each attempt logs both kinds of warning.
         .warnings(300)
-        .fails()
+        .over_limit()
         .error("max_objects"),
         with_max_objects(always("an initial stream of more objects than allowed", |call| {
             let objects = objects(OBJECTS + 1);
@@ -137,8 +139,32 @@ pub(crate) fn rows() -> Vec<Row> {
         }))
         // The stream and the list after it fail, and each is logged.
         .warnings(150)
-        .fails()
+        .over_limit()
         .error("max_objects"),
+        lists("a list of more bytes than the cache may hold", |_| {
+            json(list_of(&objects(OBJECTS)))
+        })
+        .with(|builder| builder.max_bytes(1_000))
+        .over_limit()
+        .error("max_bytes"),
+        watches("a watch that adds more objects than allowed", |call| {
+            let frames = objects(2 * OBJECTS)
+                .into_iter()
+                .map(|object| event("ADDED", &object));
+            frames_then_good(call, frames)
+        })
+        .with(|builder| {
+            builder
+                .max_objects(OBJECTS)
+                .queue(QueueOptions::default().capacity(1).batch(1))
+        })
+        .synced(true)
+        .state(LimitReached)
+        .error("max_objects")
+        .check(|status| match status.objects {
+            OBJECTS..=110 => Ok(()),
+            other => Err(format!("{other} objects are cached")),
+        }),
         lists("a list that trickles, a byte each second", |_| {
             let text = list_of(&objects(50));
             trickle(1, text.chars().map(String::from).collect())

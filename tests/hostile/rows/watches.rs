@@ -308,9 +308,13 @@ fn bad_frames() -> Vec<Row> {
             ))
         })
         .with(|builder| builder.max_object_bytes(10_000))
-        .state(BackingOff)
+        // Each attempt logs both kinds of warning.
+        .warnings(300)
         .objects(2)
-        .error("larger"),
+        .check(|status| match &status.stale[..] {
+            [(key, reason)] if key.name() == "c" && reason.contains("max_object_bytes") => Ok(()),
+            other => Err(format!("stale: {other:?}")),
+        }),
     );
     rows.push(
         watches("a watch with a frame that never ends", |call| match call.nth {
