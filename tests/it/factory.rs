@@ -139,6 +139,7 @@ async fn start_starts_only_requested_informers_and_may_be_repeated() {
     assert!(pods.has_synced());
     let resources: Vec<String> = factory
         .status()
+        .informers
         .into_iter()
         .map(|status| status.resource)
         .collect();

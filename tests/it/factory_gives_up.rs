@@ -52,10 +52,10 @@ async fn a_wait_that_is_called_again_waits_again_and_for_a_fresh_attempt() {
     let factory = behind(&door, &server);
     let start = Instant::now();
     for round in 0..20 {
-        let attempts = factory.status()[0].scopes[0].counts.errors;
+        let attempts = factory.status().informers[0].scopes[0].counts.errors;
         let (_, waited) = given_up(&factory).await;
         assert!(waited >= GRACE, "round {round} took {waited:?}");
-        let fresh = factory.status()[0].scopes[0].counts.errors - attempts;
+        let fresh = factory.status().informers[0].scopes[0].counts.errors - attempts;
         assert!(fresh >= 1, "round {round} had no attempt of its own");
     }
     assert!(
@@ -130,18 +130,18 @@ async fn failures_that_no_waiting_heals_end_the_wait_with_their_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_over_the_limit_ends_the_wait_with_the_way_out() {
+async fn a_cache_over_its_limit_ends_the_wait_with_the_way_out() {
     let server = server_with(&["a", "b"]);
     server.create(&item("large", &"x".repeat(10_000))).unwrap();
     let factory = SharedInformerFactory::builder(server.client())
-        .max_object_bytes(5_000)
+        .max_objects(2)
         .build()
         .unwrap();
     factory.core().v1().config_maps().informer();
     factory.start();
     let (error, waited) = given_up(&factory).await;
     assert!(waited < Duration::from_secs(60), "{waited:?}");
-    assert!(error.to_string().contains("max_object_bytes"), "{error}");
+    assert!(error.to_string().contains("max_objects"), "{error}");
     factory.shutdown().await;
 }
 

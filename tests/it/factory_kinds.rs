@@ -86,10 +86,7 @@ async fn a_resource_the_server_does_not_have_is_named_by_the_wait() {
         text.starts_with("1 of 1 informers not in sync: widgets.example.com: not found"),
         "{text}"
     );
-    assert!(
-        text.contains("is the CRD installed, and is this version served?"),
-        "{text}"
-    );
+    assert!(text.contains("install its CustomResourceDefinitions"), "{text}");
     assert!(matches!(error.unsynced[0].waiting_for, WaitingFor::Cache(_)));
     factory.shutdown().await;
 }

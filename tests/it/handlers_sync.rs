@@ -217,6 +217,8 @@ async fn a_handler_that_lags_can_be_disconnected_instead() {
     for at in 2..=4 {
         script.server.modified(object("a", at));
     }
+    // Until the events wait for the handler, which is inside its first call.
+    sleep(LONG).await;
     handler.finish(100).await;
     assert_eq!(handler.received(), ["Added(a@1, Initial)"]);
     assert_eq!(
@@ -250,6 +252,8 @@ async fn a_disconnected_handler_can_be_removed_for_good() {
     for at in 2..=4 {
         script.server.modified(object("a", at));
     }
+    // Until the events wait for the handler, which is inside its first call.
+    sleep(LONG).await;
     handler.finish(100).await;
     assert_eq!(
         handler.registration.status().state,

@@ -16,16 +16,16 @@ use super::scripted::{Rig, config, metadata, refused, scripted, settle, status, 
 
 /// Keeps the warnings and errors of this thread.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
-    fn begin() -> (Self, DefaultGuard) {
+    pub(crate) fn begin() -> (Self, DefaultGuard) {
         let log = Self::default();
         let guard = tracing::subscriber::set_default(log.clone());
         (log, guard)
     }
 
-    fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }

@@ -218,19 +218,31 @@ async fn managed_fields_are_dropped_unless_requested() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_over_the_limit_is_an_error_that_says_so() {
+async fn an_object_over_the_limit_is_skipped_and_reported() {
     for initial in [InitialState::WatchList, InitialState::List] {
         let server = server_with(&["small"]);
         server.create(&item("large", &"x".repeat(10_000))).unwrap();
         let builder = builder_of::<ConfigMap>(server.client()).initial_state(initial);
         let informer = builder.max_object_bytes(5_000).build().unwrap();
         informer.start().unwrap();
-        let error = informer.synced_within(Duration::from_secs(60)).await.unwrap_err();
-        assert!(error.to_string().contains("max_object_bytes"), "{error}");
-        assert!(
-            informer.indexer().is_empty(),
-            "nothing of a broken list reaches the cache"
-        );
+        informer.synced_within(Duration::from_secs(60)).await.unwrap();
+        assert_eq!(keys(&informer), ["default/small"]);
+        let status = informer.status();
+        let (key, reason) = &status.stale[0];
+        assert_eq!(key.to_string(), "default/large");
+        assert!(reason.contains("max_object_bytes"), "{reason}");
+        assert_eq!(status.scopes[0].unusable, 1);
+        // The same in a watch: the last good state stays, and a deletion is a deletion.
+        server.update(&item("small", &"x".repeat(10_000))).unwrap();
+        settled(&informer, &server).await;
+        assert_eq!(informer.status().stale.len(), 2);
+        assert_eq!(keys(&informer), ["default/small"]);
+        server.delete(&item("large", "")).unwrap();
+        server.delete(&item("small", "")).unwrap();
+        settled(&informer, &server).await;
+        assert!(informer.status().stale.is_empty() && informer.indexer().is_empty());
+        server.create(&item("small", "x")).unwrap();
+        server.create(&item("large", &"x".repeat(10_000))).unwrap();
         informer.shutdown().await;
 
         let builder = builder_of::<ConfigMap>(server.client()).initial_state(initial);

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use informer_core::{Deleted, Event, HandlerOptions, InitialState, ObjectKey, SharedInformer};
+use informer_core::source::{Decode, DecodeError, JsonDecoder, KubeSource, KubeSourceOptions, ManagedFields};
+use informer_core::{Deleted, Event, HandlerOptions, InitialState, ObjectKey, Scope, SharedInformer};
 use informer_testing::ApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -64,6 +65,48 @@ async fn a_relist_transforms_only_what_changed() {
         settled(&informer, &server).await;
         assert_eq!(items(&informer), ["a=1", "b=2", "c=1"]);
         assert_eq!(calls.load(Ordering::Relaxed), 4, "only b changed");
+        informer.shutdown().await;
+    }
+}
+
+/// Counts the objects it decodes.
+struct CountingDecoder(Arc<AtomicUsize>, JsonDecoder);
+
+impl Decode<ConfigMap> for CountingDecoder {
+    fn decode(&self, bytes: &[u8]) -> Result<ConfigMap, DecodeError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        self.1.decode(bytes)
+    }
+}
+
+/// Upstream decodes and drops unchanged objects. Here their identity is read first.
+#[tokio::test(start_paused = true)]
+async fn a_relist_decodes_only_what_changed() {
+    for initial in [InitialState::WatchList, InitialState::List] {
+        let server = server_with(&["a", "b", "c"]);
+        let decoded = Arc::new(AtomicUsize::new(0));
+        let decoder = CountingDecoder(
+            decoded.clone(),
+            JsonDecoder::of::<ConfigMap>(&(), ManagedFields::Drop),
+        );
+        let source = KubeSource::new(server.client(), Scope::All, KubeSourceOptions::default())
+            .unwrap()
+            .decoder(Arc::new(decoder));
+        let informer = SharedInformer::builder_from_sources(vec![Arc::new(source)])
+            .initial_state(initial)
+            .build()
+            .unwrap();
+        start(&informer).await;
+        assert_eq!(decoded.load(Ordering::Relaxed), 3);
+        unseen(&server, || {
+            server.update(&item("b", "2")).unwrap();
+            // Another object under the same name.
+            server.delete(&item("c", "1")).unwrap();
+            server.create(&item("c", "1")).unwrap();
+        });
+        settled(&informer, &server).await;
+        assert_eq!(items(&informer), ["a=1", "b=2", "c=1"]);
+        assert_eq!(decoded.load(Ordering::Relaxed), 5, "{initial:?}: b and c changed");
         informer.shutdown().await;
     }
 }

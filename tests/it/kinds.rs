@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use informer_core::{InitialState, Object, SharedInformer, SharedInformerBuilder, State};
-use informer_testing::ApiServer;
+use informer_testing::{ApiServer, Fault, Rule, Verb};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -188,6 +188,45 @@ async fn a_definition_that_comes_later_is_waited_for() {
     server.create(&widget("gear", 3)).unwrap();
     informer.synced_within(Duration::from_secs(60)).await.unwrap();
     assert_eq!(keys(&informer), ["default/gear"]);
+    informer.shutdown().await;
+}
+
+/// The watch is cut, so that only the next list can show what happened to the objects.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_disappears_and_returns_is_followed_again() {
+    let server = ApiServer::start();
+    let crd = server.create::<CustomResourceDefinition>(&Widget::crd()).unwrap();
+    server.create(&widget("old", 1)).unwrap();
+    let informer = SharedInformer::<Widget>::builder(server.client())
+        .build()
+        .unwrap();
+    let received = Recorder::new();
+    received.add_to(&informer);
+    start(&informer).await;
+    assert_eq!(received.take(), ["initial old"]);
+
+    server.faults().add(Rule::new(Fault::Refuse).on(Verb::Watch));
+    server.close_watches();
+    server.delete(&crd).unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    server.faults().clear();
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    let status = informer.status();
+    assert!(matches!(status.state, State::NotFound { .. }), "{}", status.state);
+
+    server.create::<CustomResourceDefinition>(&Widget::crd()).unwrap();
+    server.create(&widget("new", 2)).unwrap();
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    settled(&informer, &server).await;
+    assert_eq!(keys(&informer), ["default/new"]);
+    let events = received.take();
+    assert!(events.ends_with(&["add new".to_owned()]), "{events:?}");
+    let is_deletion = |event: &String| event == "missed old" || event == "delete old";
+    assert_eq!(
+        events.iter().filter(|event| is_deletion(event)).count(),
+        1,
+        "{events:?}"
+    );
     informer.shutdown().await;
 }
 

@@ -16,8 +16,8 @@ use informer_core::source::protobuf::DecodeProtobuf;
 use informer_core::source::{Encoding, KubeSourceOptions, ManagedFields};
 use informer_core::store::IndexDefinition;
 use informer_core::{
-    AnyObject, AuditOptions, HandlerOptions, InitialState, Offload, ReflectorConfig, SharedInformer,
-    SharedInformerBuilder, Storage,
+    AnyObject, AuditOptions, HandlerOptions, InitialState, Offload, ReflectorConfig, RequestBudget,
+    RequestBudgetOptions, SharedInformer, SharedInformerBuilder, Storage,
 };
 use informer_testing::{ApiServer, Fault, Rule};
 use informers::{SharedInformerFactory, SharedInformerFactoryBuilder};
@@ -82,6 +82,26 @@ impl Made {
 
     async fn refuses_large_objects(self) -> bool {
         self.server.create(&item("large", &"x".repeat(5_000))).unwrap();
+        self.synced().await;
+        !self.informer.status().stale.is_empty()
+    }
+
+    /// Whether the informer waits while another one reads.
+    async fn waits_for_its_turn(self) -> bool {
+        let hung = ApiServer::start();
+        hung.faults().add(Rule::new(Fault::Hang));
+        let budget = BUDGET.lock().unwrap().clone().unwrap_or_default();
+        let other = SharedInformer::<ConfigMap>::builder(hung.client()).request_budget(&budget);
+        let other = other.build().unwrap();
+        other.start().unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        self.informer.start().unwrap();
+        let waits = self.informer.synced_within(Duration::from_secs(5)).await.is_err();
+        other.shutdown().await;
+        waits
+    }
+
+    async fn fails_over_the_limit(self) -> bool {
         self.fails_within(5).await
     }
 
@@ -278,6 +298,14 @@ fn filled() -> ApiServer {
 static BY_VALUE: IndexDefinition<ConfigMap, String> =
     IndexDefinition::new("by-value", |object| vec![value(object).to_owned()]);
 
+static BUDGET: Mutex<Option<RequestBudget>> = Mutex::new(None);
+
+fn one_at_a_time() -> RequestBudget {
+    let mut options = RequestBudgetOptions::default();
+    options.concurrent_reads = 1;
+    BUDGET.lock().unwrap().insert(RequestBudget::new(options)).clone()
+}
+
 fn emptied(object: &mut dyn AnyObject) {
     if let Some(object) = object.downcast_mut::<ConfigMap>() {
         object.data = None;
@@ -322,6 +350,7 @@ fn table() -> Vec<Row> {
         row!(all_namespaces() after namespace("web") => |made: Made| made.sees(&["default/a", "web/b"])),
         row!(namespace("web") => |made: Made| made.sees(&["web/b"])),
         row!(namespaces(["web", "db"]) => |made: Made| made.sees(&["web/b"])),
+        row!(no_namespaces() => |made: Made| made.sees(&[])),
         row!(labels("tier=front") => |made: Made| made.sees(&["default/a"])),
         row!(fields("metadata.name=a") => |made: Made| made.sees(&["default/a"])),
         row!(tweak_list_options(|options| options.labels("tier")) => |made: Made| made.sees(&["default/a"])),
@@ -330,6 +359,8 @@ fn table() -> Vec<Row> {
         row!(reflector(by_list) => Made::lists),
         row!(answer_deadline(Duration::from_secs(2)) => Made::fails_when_the_server_hangs),
         row!(max_object_bytes(1_000) => Made::refuses_large_objects),
+        row!(max_objects(1) => Made::fails_over_the_limit),
+        row!(max_bytes(1) => Made::fails_over_the_limit),
         row!(source_options(small_objects) => Made::refuses_large_objects),
         row!(managed_fields(ManagedFields::Keep) => Made::keeps_managed_fields),
         row!(informer only: protobuf(decoder()) => Made::requests_protobuf),
@@ -350,6 +381,9 @@ fn table() -> Vec<Row> {
         row!(audit(AuditOptions::default()) => |made: Made| async move { made.is_audited() }),
         row!(no_audit() after audit(AuditOptions::default()) =>
             |made: Made| async move { !made.is_audited() }),
+        row!(request_budget(&one_at_a_time()) => Made::waits_for_its_turn),
+        row!(no_request_budget() after request_budget(&one_at_a_time()) =>
+            |made: Made| async move { !made.waits_for_its_turn().await }),
         row!(runtime(Handle::clone(idle().handle())) => Made::runs_on_the_idle_runtime),
         row!(cancel_with(&fresh_token()) => Made::stops_with_the_token),
     ]
@@ -425,7 +459,10 @@ fn every_option_has_a_row() {
         rows.map(|row| row.name.to_owned()).collect()
     };
     assert_eq!(names(|row| row.factory.is_some()), shared);
-    assert_eq!(names(|row| row.factory.is_none()), informer);
+    // What `warm_start` does needs two informers: the module `warm_start` has its tests.
+    let mut of_informer = names(|row| row.factory.is_none());
+    of_informer.insert("warm_start".to_owned());
+    assert_eq!(of_informer, informer);
     // `kind` is how the rows set options of one kind; the limits of waits are tested in `factory_gives_up`.
     let others = [
         "give_up_refused_after",

@@ -73,6 +73,7 @@ pub(crate) fn text(batch: &Batch<ConfigMap>) -> String {
             let first = match initial {
                 InitialSync::First | InitialSync::Completes => ", first",
                 InitialSync::Relist => "",
+                InitialSync::Seed => ", seed",
             };
             format!("replace at {}: {}{first}", state.version, items.join(" "))
         }

@@ -71,9 +71,9 @@ fn bookmark(version: &str) -> WatchEvent<Pod> {
 async fn every_event_and_every_bookmark_moves_the_version() {
     let (rig, watch) = Rig::synced("5", &["a@1"]).await;
     for (event, version) in [
-        (WatchEvent::Added(pod("b@10")), "10"),
-        (WatchEvent::Modified(pod("b@20")), "20"),
-        (WatchEvent::Deleted(pod("b@30")), "30"),
+        (WatchEvent::Added(pod("b@10").into()), "10"),
+        (WatchEvent::Modified(pod("b@20").into()), "20"),
+        (WatchEvent::Deleted(pod("b@30").into()), "30"),
         (bookmark("40"), "40"),
     ] {
         watch.send(Ok(event));
@@ -214,7 +214,7 @@ async fn nothing_of_a_list_that_breaks_reaches_the_store() {
     let mut rig = Rig::listing();
     let page = rig.server.list().await.open();
     page.send(Ok(ListEvent::Metadata(metadata("5"))));
-    page.send(Ok(ListEvent::Item(pod("ghost@1"))));
+    page.send(Ok(ListEvent::Item(pod("ghost@1").into())));
     settle().await;
     page.fail(status(500, "InternalError"));
     rig.server.list().await.page("6", &["a@1"]);
@@ -228,7 +228,7 @@ async fn a_list_without_its_version_is_an_error() {
     for metadata in [None, Some(Default::default())] {
         let mut rig = Rig::listing();
         let page = rig.server.list().await.open();
-        page.send(Ok(ListEvent::Item(pod("ghost@1"))));
+        page.send(Ok(ListEvent::Item(pod("ghost@1").into())));
         if let Some(metadata) = metadata {
             page.send(Ok(ListEvent::Metadata(metadata)));
         }

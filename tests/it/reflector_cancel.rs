@@ -47,7 +47,7 @@ async fn stopping_in_the_middle_of_a_page_applies_nothing_of_it() {
     let mut rig = Rig::listing();
     let page = rig.server.list().await.open();
     page.send(Ok(ListEvent::Metadata(metadata("5"))));
-    page.send(Ok(ListEvent::Item(pod("a@1"))));
+    page.send(Ok(ListEvent::Item(pod("a@1").into())));
     settle().await;
     check_stops(&rig).await;
     assert!(!page.is_read());

@@ -176,6 +176,7 @@ fn too_large(code: u16, reason: &str, message: &str, causes: &[(&str, &str)]) ->
                 .iter()
                 .map(|(reason, message)| ((*reason).to_owned(), (*message).to_owned()))
                 .collect(),
+            hint: String::new(),
         },
     }
 }
@@ -265,7 +266,7 @@ async fn a_list_that_gives_the_same_continue_token_twice_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn the_expected_total_is_right_in_the_middle_of_every_page() {
     let mut rig = paging(250);
-    let mut named = (0..).map(|number| ListEvent::Item(pod(&format!("pod-{number}@1"))));
+    let mut named = (0..).map(|number| ListEvent::Item(pod(&format!("pod-{number}@1")).into()));
     for (page, (received, expected)) in [(100, 550), (300, 550)].into_iter().enumerate() {
         let body = rig.server.list().await.open();
         body.send(Ok(ListEvent::Metadata(ListMetadata {
@@ -398,14 +399,24 @@ async fn a_state_of_more_objects_than_configured_is_refused() {
             _ => rig.server.list().await.page("5", &["a@1", "b@2", "c@3"]),
         }
         match rig.state().await {
-            State::BackingOff { error, .. } => assert_eq!(
+            State::LimitReached { error } => assert_eq!(
                 error.to_string(),
-                "the list has more than 2 objects; raise `max_objects` to accept it"
+                "the cache would hold more than 2 objects; it stays at its last state until the server has \
+                 less; raise `max_objects`, or cache less: a label selector, fewer namespaces, a projection, \
+                 packed storage"
             ),
             other => panic!("{initial:?}: {other}"),
         }
         assert!(rig.store().await.is_empty());
-        rig.server.list().await.page("6", &["a@1", "b@2"]);
+        match initial {
+            InitialState::WatchList => {
+                let watch = rig.server.watch().await.open();
+                watch.add("a@1");
+                watch.add("b@2");
+                watch.initial_end("6");
+            }
+            _ => rig.server.list().await.page("6", &["a@1", "b@2"]),
+        }
         assert_eq!(rig.store().await.len(), 2, "{initial:?}");
     }
 }

@@ -197,7 +197,7 @@ fn parse_list<'a>(text: &str) -> Result<Step<'a>, String> {
         } else if let (Some(count), Some(page)) = (word.strip_prefix("remaining="), &mut page) {
             page.remaining = Some(parse_number(count)?);
         } else if let Some(text) = word.strip_prefix("pod/") {
-            items.push(ListEvent::Item(pod(text)));
+            items.push(ListEvent::Item(pod(text).into()));
         } else if let Some(text) = word.strip_prefix("bad/") {
             items.push(ListEvent::Undecodable(undecodable(Some(text))));
         } else if word == "bad" {
@@ -221,9 +221,9 @@ fn parse_event(text: &str) -> Result<WatchEvent<Pod>, String> {
         object: undecodable((!object.is_empty()).then_some(object)),
     };
     Ok(match verb {
-        "add" => WatchEvent::Added(pod(object)),
-        "modify" => WatchEvent::Modified(pod(object)),
-        "delete" => WatchEvent::Deleted(pod(object)),
+        "add" => WatchEvent::Added(pod(object).into()),
+        "modify" => WatchEvent::Modified(pod(object).into()),
+        "delete" => WatchEvent::Deleted(pod(object).into()),
         "bookmark" => bookmark(BookmarkMark::Progress),
         "initial-end" => bookmark(BookmarkMark::InitialEventsEnd),
         "bad" => bad(ObjectChange::Upserted),

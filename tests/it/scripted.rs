@@ -149,7 +149,7 @@ impl ListCall<Pod> {
         let body = self.open();
         body.send(Ok(ListEvent::Metadata(metadata)));
         for text in pods {
-            body.send(Ok(ListEvent::Item(pod(text))));
+            body.send(Ok(ListEvent::Item(pod(text).into())));
         }
     }
 }
@@ -266,15 +266,15 @@ impl<T: Send + 'static> Body<T> {
 
 impl Body<WatchEvent<Pod>> {
     pub(crate) fn add(&self, text: &str) {
-        self.send(Ok(WatchEvent::Added(pod(text))));
+        self.send(Ok(WatchEvent::Added(pod(text).into())));
     }
 
     pub(crate) fn modify(&self, text: &str) {
-        self.send(Ok(WatchEvent::Modified(pod(text))));
+        self.send(Ok(WatchEvent::Modified(pod(text).into())));
     }
 
     pub(crate) fn delete(&self, text: &str) {
-        self.send(Ok(WatchEvent::Deleted(pod(text))));
+        self.send(Ok(WatchEvent::Deleted(pod(text).into())));
     }
 
     pub(crate) fn bookmark(&self, version: &str) {

@@ -65,15 +65,15 @@ async fn i04_a_list_brings_in_no_object_of_another_namespace() {
         Answer::List(vec![
             list_at("5"),
             listed("a", "1"),
-            ListEvent::Item(foreign(Some("other"), "ghost", "2")),
-            ListEvent::Item(foreign(None, "ghost", "3")),
+            ListEvent::Item(foreign(Some("other"), "ghost", "2").into()),
+            ListEvent::Item(foreign(None, "ghost", "3").into()),
             ListEvent::Undecodable(foreign_garbled("ghost", "4")),
         ]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![
             list_at("9"),
             listed("a", "1"),
-            ListEvent::Item(foreign(Some("other"), "a", "9")),
+            ListEvent::Item(foreign(Some("other"), "a", "9").into()),
         ]),
         Answer::Watch(vec![], End::Open),
     ];
@@ -84,14 +84,14 @@ async fn i04_a_list_brings_in_no_object_of_another_namespace() {
 async fn i04_an_initial_stream_brings_in_no_object_of_another_namespace() {
     let answers = vec![Answer::Watch(
         vec![
-            WatchEvent::Added(object("a", "1")),
-            WatchEvent::Added(foreign(Some("other"), "a", "2")),
-            WatchEvent::Added(foreign(None, "ghost", "3")),
+            WatchEvent::Added(object("a", "1").into()),
+            WatchEvent::Added(foreign(Some("other"), "a", "2").into()),
+            WatchEvent::Added(foreign(None, "ghost", "3").into()),
             WatchEvent::Undecodable {
                 change: ObjectChange::Upserted,
                 object: foreign_garbled("ghost", "4"),
             },
-            WatchEvent::Deleted(foreign(Some("other"), "a", "5")),
+            WatchEvent::Deleted(foreign(Some("other"), "a", "5").into()),
             initial_end("5"),
         ],
         End::Open,
@@ -112,10 +112,10 @@ async fn i04_a_watch_brings_in_no_object_of_another_namespace() {
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(
             vec![
-                WatchEvent::Added(foreign(Some("other"), "ghost", "6")),
-                WatchEvent::Modified(foreign(None, "ghost", "7")),
-                WatchEvent::Deleted(foreign(Some("other"), "a", "8")),
-                WatchEvent::Deleted(foreign(None, "a", "9")),
+                WatchEvent::Added(foreign(Some("other"), "ghost", "6").into()),
+                WatchEvent::Modified(foreign(None, "ghost", "7").into()),
+                WatchEvent::Deleted(foreign(Some("other"), "a", "8").into()),
+                WatchEvent::Deleted(foreign(None, "a", "9").into()),
                 WatchEvent::Undecodable {
                     change: ObjectChange::Upserted,
                     object: foreign_garbled("a", "10"),
@@ -124,7 +124,7 @@ async fn i04_a_watch_brings_in_no_object_of_another_namespace() {
                     change: ObjectChange::Deleted,
                     object: foreign_garbled("a", "11"),
                 },
-                WatchEvent::Added(object("b", "12")),
+                WatchEvent::Added(object("b", "12").into()),
             ],
             End::Open,
         ),

@@ -134,7 +134,7 @@ async fn i14_a_panicking_handler_hurts_only_itself_and_still_syncs() {
     let bad = informer
         .add_handler(move |event: Event<ConfigMap>| {
             counted.fetch_add(1, Ordering::Relaxed);
-            assert!(event.key().unwrap().name() != "a", "this one cannot bear `a`");
+            assert!(event.key().unwrap().name() != "a", "this one cannot bear it");
         })
         .unwrap();
     informer.start().unwrap();
@@ -179,6 +179,17 @@ async fn i14_blocking_handlers_stall_nobody() {
             .unwrap();
     }
     while good.events().len() < 3 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // On a busy machine the threads of the sleepers may start late.
+    let sleepers = || {
+        let handlers = informer.status().handlers;
+        handlers
+            .iter()
+            .filter(|handler| handler.busy_for.is_some())
+            .count()
+    };
+    while sleepers() < 4 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let stuck = informer

@@ -99,8 +99,9 @@ impl ListWatch<Counted> for Source {
             ..ListMetadata::default()
         };
         let dropped = self.dropped.clone();
-        let items = (0..OBJECTS)
-            .map(move |number| ListEvent::Item(object(number, (round * 2 - 1) * OBJECTS + number, &dropped)));
+        let items = (0..OBJECTS).map(move |number| {
+            ListEvent::Item(object(number, (round * 2 - 1) * OBJECTS + number, &dropped).into())
+        });
         let events = std::iter::once(ListEvent::Metadata(metadata)).chain(items);
         Box::pin(async { Ok(stream::iter(events.map(Ok)).boxed()) })
     }
@@ -159,7 +160,7 @@ async fn i14_a_snapshot_that_a_reader_held_is_not_dropped_on_an_async_worker() {
 
     // One small event.
     let changed = object(7, 4 * OBJECTS + 1, &dropped);
-    say.send(Some(WatchEvent::Modified(changed))).unwrap();
+    say.send(Some(WatchEvent::Modified(changed.into()))).unwrap();
     let version = ResourceVersion::new(&(4 * OBJECTS + 1).to_string());
     informer
         .wait_until_within(&version, Duration::from_secs(60))

@@ -25,12 +25,12 @@ async fn i01_an_older_state_never_takes_the_place_of_a_newer_one() {
         Answer::List(vec![list_at("5"), listed("a", "5")]),
         Answer::Watch(
             vec![
-                WatchEvent::Modified(object("a", "8")),
+                WatchEvent::Modified(object("a", "8").into()),
                 // A server that replays its history: nothing is new.
-                WatchEvent::Modified(object("a", "6")),
-                WatchEvent::Deleted(object("a", "7")),
-                WatchEvent::Added(object("a", "8")),
-                WatchEvent::Modified(object("a", "9")),
+                WatchEvent::Modified(object("a", "6").into()),
+                WatchEvent::Deleted(object("a", "7").into()),
+                WatchEvent::Added(object("a", "8").into()),
+                WatchEvent::Modified(object("a", "9").into()),
             ],
             End::Open,
         ),
@@ -92,7 +92,7 @@ async fn i02_bookmarks_move_the_version_and_no_object_is_newer_than_it() {
         Answer::Watch(
             vec![
                 bookmark("20"),
-                WatchEvent::Modified(object("a", "25")),
+                WatchEvent::Modified(object("a", "25").into()),
                 WatchEvent::Bookmark {
                     version: None,
                     mark: BookmarkMark::Progress,
@@ -147,7 +147,7 @@ async fn i01_a_rewind_of_the_server_is_followed_and_reported() {
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::Refuse(status(410, "Expired")),
         Answer::List(vec![list_at("5"), listed("a", "4")]),
-        Answer::Watch(vec![WatchEvent::Modified(object("a", "6"))], End::Open),
+        Answer::Watch(vec![WatchEvent::Modified(object("a", "6").into())], End::Open),
     ]);
     let informer = informer_over(&script, InitialState::List);
     let received = Recorder::new();
@@ -170,8 +170,8 @@ async fn i04_an_aborted_initial_stream_leaves_no_ghost() {
     let script = Script::new([
         Answer::Watch(
             vec![
-                WatchEvent::Added(object("a", "1")),
-                WatchEvent::Added(object("ghost", "2")),
+                WatchEvent::Added(object("a", "1").into()),
+                WatchEvent::Added(object("ghost", "2").into()),
             ],
             End::Failed(SourceError::Transport("reset by peer".into())),
         ),
@@ -193,10 +193,10 @@ async fn i04_an_aborted_initial_stream_leaves_no_ghost() {
 async fn i04_what_is_deleted_before_the_end_bookmark_was_never_there() {
     let script = Script::new([Answer::Watch(
         vec![
-            WatchEvent::Added(object("a", "1")),
-            WatchEvent::Added(object("b", "2")),
-            WatchEvent::Deleted(object("a", "3")),
-            WatchEvent::Modified(object("b", "4")),
+            WatchEvent::Added(object("a", "1").into()),
+            WatchEvent::Added(object("b", "2").into()),
+            WatchEvent::Deleted(object("a", "3").into()),
+            WatchEvent::Modified(object("b", "4").into()),
             initial_end("5"),
         ],
         End::Open,

@@ -53,7 +53,10 @@ async fn i16_an_undecodable_update_leaves_the_last_good_state_marked_stale() {
     let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1"), listed("b", "2")]),
         Answer::Watch(
-            vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("b", "7"))],
+            vec![
+                upserted(Some("a"), "6"),
+                WatchEvent::Modified(object("b", "7").into()),
+            ],
             End::Open,
         ),
     ])
@@ -74,7 +77,10 @@ async fn i16_a_good_state_clears_the_mark() {
     let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(
-            vec![upserted(Some("a"), "6"), WatchEvent::Modified(object("a", "7"))],
+            vec![
+                upserted(Some("a"), "6"),
+                WatchEvent::Modified(object("a", "7").into()),
+            ],
             End::Open,
         ),
     ])
@@ -133,7 +139,7 @@ async fn i16_a_list_with_an_unreadable_key_is_followed_by_another_when_the_watch
             listed("a", "1"),
             ListEvent::Undecodable(garbled(None, "8")),
         ]),
-        Answer::Watch(vec![WatchEvent::Added(object("b", "10"))], End::Closed),
+        Answer::Watch(vec![WatchEvent::Added(object("b", "10").into())], End::Closed),
         Answer::List(vec![list_at("12"), listed("b", "10")]),
         Answer::Watch(vec![], End::Open),
     ])
@@ -157,8 +163,8 @@ async fn i16_an_object_kept_through_a_rewind_receives_its_changes() {
         ]),
         Answer::Watch(
             vec![
-                WatchEvent::Modified(object("a", "6")),
-                WatchEvent::Deleted(object("b", "7")),
+                WatchEvent::Modified(object("a", "6").into()),
+                WatchEvent::Deleted(object("b", "7").into()),
             ],
             End::Open,
         ),
@@ -203,7 +209,7 @@ async fn i16_a_change_whose_key_cannot_be_read_is_found_when_the_watch_ends() {
     let (informer, received) = play(vec![
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(
-            vec![upserted(None, "6"), WatchEvent::Added(object("b", "7"))],
+            vec![upserted(None, "6"), WatchEvent::Added(object("b", "7").into())],
             End::Closed,
         ),
         Answer::List(vec![list_at("8"), listed("a", "6"), listed("b", "7")]),
@@ -223,7 +229,7 @@ async fn i10_deleting_an_unseen_recreation_is_a_deletion_of_the_known_object() {
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
         Answer::List(vec![list_at("9"), ListEvent::Undecodable(garbled(None, "8"))]),
-        Answer::Watch(vec![WatchEvent::Deleted(recreated.into())], End::Open),
+        Answer::Watch(vec![WatchEvent::Deleted(Arc::new(recreated).into())], End::Open),
     ])
     .await;
     assert_eq!(received, ["initial a", "missed a"]);
@@ -283,7 +289,7 @@ async fn i01_a_version_that_is_used_again_after_a_rewind_is_a_new_state() {
             ]),
         ]
     };
-    let by_watch = Answer::Watch(vec![WatchEvent::Modified(object("a", "19"))], End::Open);
+    let by_watch = Answer::Watch(vec![WatchEvent::Modified(object("a", "19").into())], End::Open);
     let expired = Answer::Watch(vec![], End::Failed(status(410, "Expired")));
     let by_list = Answer::List(vec![list_at("21"), listed("a", "19")]);
     for answers in [vec![by_watch], vec![expired, by_list]] {
@@ -351,15 +357,15 @@ async fn i03_an_object_recreated_and_undecodable_in_an_initial_stream_is_deleted
     let answers = vec![
         Answer::Watch(
             vec![
-                WatchEvent::Added(object("a", "1")),
-                WatchEvent::Added(object("b", "2")),
+                WatchEvent::Added(object("a", "1").into()),
+                WatchEvent::Added(object("b", "2").into()),
                 initial_end("5"),
             ],
             End::Failed(status(410, "Expired")),
         ),
         Answer::Watch(
             vec![
-                WatchEvent::Added(object("b", "2")),
+                WatchEvent::Added(object("b", "2").into()),
                 WatchEvent::Undecodable {
                     change: ObjectChange::Upserted,
                     object: recreated("a", "8"),
@@ -393,19 +399,19 @@ async fn i03_an_object_recreated_and_undecodable_in_a_watch_is_deleted() {
     good.metadata.uid = Some("another".into());
     let played = play(watch(vec![
         undecodable(recreated("a", "8")),
-        WatchEvent::Modified(good.clone().into()),
+        WatchEvent::Modified(Arc::new(good.clone()).into()),
     ]))
     .await;
     check(played, &["initial a", "missed a", "add a"], &["a"], &[]);
     let played = play(watch(vec![
         undecodable(recreated("a", "8")),
-        WatchEvent::Deleted(good.into()),
+        WatchEvent::Deleted(Arc::new(good).into()),
     ]))
     .await;
     check(played, &["initial a", "missed a"], &[], &[]);
     // A state older than the cache changes nothing.
     let played = play(watch(vec![
-        WatchEvent::Modified(object("a", "7")),
+        WatchEvent::Modified(object("a", "7").into()),
         undecodable(recreated("a", "6")),
     ]))
     .await;
@@ -425,12 +431,12 @@ async fn i03_an_object_recreated_whose_transform_fails_is_deleted() {
     };
     let by_watch = vec![
         Answer::List(vec![list_at("5"), listed("a", "1")]),
-        Answer::Watch(vec![WatchEvent::Modified(recreated())], End::Open),
+        Answer::Watch(vec![WatchEvent::Modified(recreated().into())], End::Open),
     ];
     let by_list = vec![
         Answer::List(vec![list_at("5"), listed("a", "1")]),
         Answer::Watch(vec![], End::Failed(status(410, "Expired"))),
-        Answer::List(vec![list_at("9"), ListEvent::Item(recreated())]),
+        Answer::List(vec![list_at("9"), ListEvent::Item(recreated().into())]),
         Answer::Watch(vec![], End::Open),
     ];
     for answers in [by_watch, by_list] {
@@ -446,7 +452,7 @@ async fn i03_an_object_recreated_whose_transform_fails_is_deleted() {
 async fn i03_within_one_initial_stream_the_last_event_of_a_key_counts() {
     let first = || {
         Answer::Watch(
-            vec![WatchEvent::Added(object("a", "1")), initial_end("5")],
+            vec![WatchEvent::Added(object("a", "1").into()), initial_end("5")],
             End::Failed(status(410, "Expired")),
         )
     };
@@ -459,19 +465,19 @@ async fn i03_within_one_initial_stream_the_last_event_of_a_key_counts() {
             builder.initial_state(InitialState::WatchList)
         })
     };
-    let deleted_good = WatchEvent::Deleted(object("a", "7"));
+    let deleted_good = WatchEvent::Deleted(object("a", "7").into());
     for deletion in [deleted_good, deleted(Some("a"), "7")] {
         let played = stream(vec![upserted(Some("a"), "6"), deletion]).await;
         check(played, &["initial a", "missed a"], &[], &[]);
     }
     let played = stream(vec![
         upserted(Some("a"), "6"),
-        WatchEvent::Modified(object("a", "7")),
+        WatchEvent::Modified(object("a", "7").into()),
     ])
     .await;
     check(played, &["initial a", "update a"], &["a"], &[]);
     let played = stream(vec![
-        WatchEvent::Modified(object("a", "6")),
+        WatchEvent::Modified(object("a", "6").into()),
         upserted(Some("a"), "7"),
     ])
     .await;
@@ -491,7 +497,7 @@ async fn i16_within_one_batch_the_last_event_of_a_key_counts() {
     // `b` was never seen in a good state.
     let played = watch(vec![
         upserted(Some("b"), "6"),
-        WatchEvent::Deleted(object("b", "7")),
+        WatchEvent::Deleted(object("b", "7").into()),
     ])
     .await;
     check(played, &["initial a"], &["a"], &[]);
@@ -499,13 +505,13 @@ async fn i16_within_one_batch_the_last_event_of_a_key_counts() {
     check(played, &["initial a"], &["a"], &[]);
     let played = watch(vec![
         upserted(Some("b"), "6"),
-        WatchEvent::Modified(object("b", "7")),
+        WatchEvent::Modified(object("b", "7").into()),
     ])
     .await;
     check(played, &["initial a", "add b"], &["a", "b"], &[]);
     let played = watch(vec![
         upserted(Some("a"), "6"),
-        WatchEvent::Deleted(object("a", "7")),
+        WatchEvent::Deleted(object("a", "7").into()),
     ])
     .await;
     check(played, &["initial a", "delete a"], &[], &[]);

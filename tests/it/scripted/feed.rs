@@ -31,7 +31,7 @@ impl Lists {
             && let Some(call) = self.waiting.pop_front()
             && let Some((at, objects)) = self.queued.pop_front()
         {
-            let items = objects.into_iter().map(ListEvent::Item);
+            let items = objects.into_iter().map(|object| ListEvent::Item(object.into()));
             let metadata = ListEvent::Metadata(metadata(&at.to_string()));
             call.answer(stream::iter(items.chain([metadata]).map(Ok)));
         }
@@ -82,15 +82,15 @@ impl Feed {
     }
 
     pub(crate) fn added(&self, object: Arc<ConfigMap>) {
-        self.send(Ok(WatchEvent::Added(object)));
+        self.send(Ok(WatchEvent::Added(object.into())));
     }
 
     pub(crate) fn modified(&self, object: Arc<ConfigMap>) {
-        self.send(Ok(WatchEvent::Modified(object)));
+        self.send(Ok(WatchEvent::Modified(object.into())));
     }
 
     pub(crate) fn deleted(&self, object: Arc<ConfigMap>) {
-        self.send(Ok(WatchEvent::Deleted(object)));
+        self.send(Ok(WatchEvent::Deleted(object.into())));
     }
 
     /// Ends the watch so that the informer lists again, and queues that list.

@@ -82,7 +82,7 @@ pub(crate) fn object(name: &str, version: &str) -> Arc<ConfigMap> {
 }
 
 pub(crate) fn listed(name: &str, version: &str) -> ListEvent<ConfigMap> {
-    ListEvent::Item(object(name, version))
+    ListEvent::Item(object(name, version).into())
 }
 
 pub(crate) fn list_at(version: &str) -> ListEvent<ConfigMap> {
