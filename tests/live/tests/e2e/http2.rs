@@ -22,6 +22,14 @@ fn informer(client: kube::Client, room: &Room) -> SharedInformer<ConfigMap> {
         .unwrap()
 }
 
+/// A client of HTTP/2, also where the suite runs without fast paths.
+fn http2(config: kube::Config) -> kube::Client {
+    let options = ClientOptions {
+        protocols: Protocols::Http2AndHttp1,
+    };
+    from_config_with(config, options).unwrap()
+}
+
 async fn synced(client: &kube::Client, room: &Room, count: usize) -> Vec<SharedInformer<ConfigMap>> {
     let informers: Vec<_> = (0..count).map(|_| informer(client.clone(), room)).collect();
     for informer in &informers {
@@ -39,7 +47,7 @@ async fn a_hundred_informers_share_three_connections() {
     let room = Room::new(cluster, "shared").await;
     room.create("a", "1").await;
     let wire = Wire::to(cluster).await;
-    let client = wire.client_as(cluster, ADMIN);
+    let client = http2(wire.config_as(cluster, ADMIN));
     let informers = synced(&client, &room, INFORMERS).await;
     eventually(async || match wire.connections() {
         1..=3 => Ok(()),
@@ -77,7 +85,8 @@ async fn a_stopped_server_is_noticed_by_pings_within_a_minute() {
     let cluster = Cluster::start(options()).await.unwrap();
     let room = Room::new(&cluster, "stopped").await;
     room.create("a", "1").await;
-    let informers = synced(&cluster.client(), &room, 10).await;
+    let client = http2(cluster.config_as(ADMIN).unwrap());
+    let informers = synced(&client, &room, 10).await;
     cluster.pause().unwrap();
     let began = Instant::now();
     for informer in &informers {
@@ -107,7 +116,7 @@ async fn a_server_that_sends_goaway_at_random_fails_no_request() {
     let room = Room::new(&cluster, "goaway").await;
     room.create("a", "1").await;
     let wire = Wire::to(&cluster).await;
-    let client = wire.client_as(&cluster, ADMIN);
+    let client = http2(wire.config_as(&cluster, ADMIN));
     let informers = synced(&client, &room, 10).await;
     let items: Api<ConfigMap> = Api::namespaced(client, &room.name);
     for _ in 0..50 {

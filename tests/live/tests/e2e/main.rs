@@ -31,10 +31,14 @@ mod partial;
 mod restore;
 /// Permissions and tokens that are granted and revoked.
 mod rights;
+/// Namespaces that come and go while an informer runs.
+mod scopes;
 /// The selection of objects: by labels, fields and namespace.
 mod selection;
 /// One lease for our candidates and those of client-go.
 mod shared_lease;
+/// Writes and faults for a long time, with samples of memory, tasks, threads and sockets.
+mod soak;
 /// Random writes and random faults, from seeds.
 mod storms;
 /// What the tests share.

@@ -8,7 +8,7 @@ use informer_it::recorder::Recorder;
 use informer_live::{Cluster, ServiceAccount};
 use informers::SharedInformerFactory;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount as Account};
-use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -266,4 +266,79 @@ async fn a_wait_with_a_token_that_is_not_accepted_ends_and_says_so() {
     })
     .await;
     factory.shutdown().await;
+}
+
+/// The roles that a factory prints are enough for it, and without them it gets nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_roles_of_a_factory_are_enough_for_it() {
+    let cluster = shared().await;
+    let room = Room::new(cluster, "least").await;
+    room.create("a", "1").await;
+    let client = cluster.client_as("least").unwrap();
+    let factory = SharedInformerFactory::builder(client)
+        .namespace(&room.name)
+        .build()
+        .unwrap();
+    let maps = factory.core().v1().config_maps();
+    let secrets = factory.metadata_for::<k8s_openapi::api::core::v1::Secret>();
+    let nodes = factory.core().v1().nodes();
+    maps.informer();
+    nodes.informer();
+    factory.start();
+    let text = refusal(&factory).await;
+    assert!(
+        text.contains("3 of 3 informers") && text.contains("add the rule"),
+        "{text}"
+    );
+
+    let rbac = factory.rights().named(room.name.clone());
+    let new = PostParams::default();
+    let reference =
+        |kind: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": room.name});
+    let cluster_roles: Api<ClusterRole> = Api::all(room.client());
+    cluster_roles
+        .create(&new, &rbac.cluster_role().unwrap())
+        .await
+        .unwrap();
+    let binding = json!({
+        "metadata": {"name": room.name}, "roleRef": reference("ClusterRole"), "subjects": [user("least")],
+    });
+    let cluster_bindings: Api<ClusterRoleBinding> = Api::all(room.client());
+    cluster_bindings
+        .create(&new, &serde_json::from_value(binding).unwrap())
+        .await
+        .unwrap();
+    for role in rbac.roles() {
+        let namespace = role.metadata.namespace.clone().unwrap();
+        let roles: Api<Role> = Api::namespaced(room.client(), &namespace);
+        roles.create(&new, &role).await.unwrap();
+        let binding = json!({
+            "metadata": {"name": room.name}, "roleRef": reference("Role"), "subjects": [user("least")],
+        });
+        let bindings: Api<RoleBinding> = Api::namespaced(room.client(), &namespace);
+        bindings
+            .create(&new, &serde_json::from_value(binding).unwrap())
+            .await
+            .unwrap();
+    }
+    tokio::time::timeout(BOUND, factory.wait_for_sync_within(BOUND))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((maps.lister().len(), secrets.indexer().len()), (1, 0));
+    room.create("b", "1").await;
+    crate::support::eventually(async || match maps.lister().len() {
+        2 => Ok(()),
+        count => Err(format!("{count} objects")),
+    })
+    .await;
+    factory.shutdown().await;
+    cluster_bindings
+        .delete(&room.name, &DeleteParams::default())
+        .await
+        .unwrap();
+    cluster_roles
+        .delete(&room.name, &DeleteParams::default())
+        .await
+        .unwrap();
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use informer_core::controller::Controller;
 use informer_core::leader::Leadership;
 use informer_core::{ObjectKey, SharedInformer};
-use informers::controller::{Health, Phase as Managed};
+use informers::controller::Phase as Managed;
+use informers::health::Health;
 use k8s_openapi::api::core::v1::ConfigMap;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -134,8 +135,8 @@ impl Process {
             None => state.phase,
             // A manager notices the request to stop when it is polled.
             Some(health) => match health.phase() {
-                Managed::Running => Phase::Running,
-                Managed::Stopping | Managed::Stopped => Phase::Stopping,
+                Some(Managed::Running) => Phase::Running,
+                Some(Managed::Stopping | Managed::Stopped) => Phase::Stopping,
                 _ => Phase::Starting,
             },
         }

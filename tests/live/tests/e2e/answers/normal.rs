@@ -64,6 +64,9 @@ impl Normal {
         if is_time(text) {
             return "<time>".to_owned();
         }
+        if is_age(text) {
+            return "<age>".to_owned();
+        }
         let mut text = text.to_owned();
         for (number, uid) in self.uids.iter().enumerate() {
             text = text.replace(uid, &format!("<uid {}>", number + 1));
@@ -90,6 +93,12 @@ fn is_time(text: &str) -> bool {
         .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
         .collect();
     shape.starts_with("0000-00-00T00:00:00") && shape.ends_with('Z')
+}
+
+/// The age in a row of a table, in whole seconds: no object of these tests is two minutes old.
+fn is_age(text: &str) -> bool {
+    let seconds = text.strip_suffix('s').unwrap_or_default();
+    !seconds.is_empty() && seconds.chars().all(|letter| letter.is_ascii_digit())
 }
 
 /// Numbers of three digits and more in a sentence are versions.
