@@ -129,7 +129,7 @@ fn change() -> usize {
         for round in 0..ROUNDS {
             let mut pod = pods[round].clone();
             pod.metadata.resource_version = Some((round + 2).to_string());
-            let event = WatchEvent::Modified(Arc::new(pod));
+            let event = WatchEvent::Modified(Arc::new(pod).into());
             let before = count();
             events.send(event).await.expect("the informer watches");
             handled.notified().await;

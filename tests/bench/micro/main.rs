@@ -229,7 +229,7 @@ impl Running {
     }
 
     async fn send(&self, pod: Arc<Pod>) {
-        let sent = self.events.send(WatchEvent::Modified(pod)).await;
+        let sent = self.events.send(WatchEvent::Modified(pod.into())).await;
         sent.expect("the informer watches");
     }
 }

@@ -59,7 +59,7 @@ impl ListWatch<Pod> for Feed {
         let items: Vec<_> = self
             .pods
             .iter()
-            .map(|pod| ListEvent::Item(Arc::new(pod.clone())))
+            .map(|pod| ListEvent::Item(Arc::new(pod.clone()).into()))
             .collect();
         let events = items.into_iter().chain([ListEvent::Metadata(metadata)]);
         async { Ok(stream::iter(events.map(Ok)).boxed()) }.boxed()

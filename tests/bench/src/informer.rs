@@ -102,7 +102,7 @@ fn write(
         writes += 1;
         pod.metadata.resource_version = Some((writes + 1).to_string());
         begun.send(())?;
-        events.blocking_send(WatchEvent::Modified(Arc::new(pod)))?;
+        events.blocking_send(WatchEvent::Modified(Arc::new(pod).into()))?;
     }
     for _ in 0..in_flight {
         begun.send(())?;
