@@ -11,7 +11,7 @@ mod report;
 mod rows;
 mod samples;
 mod server;
-mod svg;
+pub(crate) mod svg;
 
 use std::path::PathBuf;
 

@@ -8,13 +8,14 @@ mod child;
 mod schedule;
 mod steps;
 mod summary;
+mod tool;
 
 use crate::Result;
 
 /// Which steps to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selection<'a> {
-    /// All steps.
+    /// All steps but those that run by name only.
     Everything,
     /// The steps of the everyday loop.
     Quick,
@@ -35,6 +36,8 @@ struct Step {
 enum Pace {
     Always,
     NotIfQuick,
+    /// Only by name: the workflow of `.github` runs it as a separate job.
+    IfNamed,
 }
 
 /// Where a step works, which decides what may run beside it.
@@ -62,7 +65,10 @@ enum Passed {
 /// Runs the selected steps. A single named step runs in this process, with its output on the terminal.
 pub(crate) fn run(selection: Selection<'_>) -> Result<()> {
     match selection {
-        Selection::Everything => schedule::run(steps::ALL.iter().collect()),
+        Selection::Everything => {
+            let all = steps::ALL.iter().filter(|step| step.pace != Pace::IfNamed);
+            schedule::run(all.collect())
+        }
         Selection::Quick => {
             let quick = steps::ALL.iter().filter(|step| step.pace == Pace::Always);
             schedule::run(quick.collect())

@@ -11,6 +11,9 @@ use crate::{Result, artifact, process};
 /// The variable that selects the server to start.
 const WATCH_LIST: &str = "INFORMER_LIVE_WATCH_LIST";
 
+/// Set for the tests of the example operator: it is built.
+const OPERATOR: &str = "INFORMER_LIVE_OPERATOR";
+
 /// The variable that selects the seeds of the seeded tests.
 const SEEDS: &str = "INFORMER_LIVE_SEEDS";
 
@@ -61,21 +64,44 @@ const SEEDED: &[&str] = &["--test", "e2e"];
 /// tables: `--seed 7` runs one seed, `--seeds 0..100` a hundred.
 pub(crate) fn run(arguments: &[&str]) -> Result<Outcome> {
     let choice = choice(arguments)?;
-    let build = [TESTS, choice.programs, &["--no-run"]].concat();
-    let servers = apiserver::provide(&artifact::build("tests/live", "informer-live", &build)?)?;
+    let servers = build(choice.programs)?;
     if servers == Servers::None {
         println!("e2e: skipped: no server to test against (see above for what to install)");
         return Ok(Outcome::Skipped);
     }
     let skipped = skipped();
+    let mut outcome = Outcome::Skipped;
     for pairing in &choice.pairings {
         if servers == Servers::WithoutWatchLists && *pairing == "on" {
             println!("e2e: skipped with watch lists on: the etcd is too old for them (see above)");
             continue;
         }
         test(pairing, &choice, &skipped)?;
+        outcome = Outcome::Ran;
     }
-    Ok(Outcome::Ran)
+    Ok(outcome)
+}
+
+/// Builds all test programs and the servers, so that a later run only tests.
+pub(crate) fn prepare() -> Result<Outcome> {
+    Ok(match build(ALL)? {
+        Servers::None => Outcome::Skipped,
+        _ => Outcome::Ran,
+    })
+}
+
+fn build(programs: &[&str]) -> Result<Servers> {
+    let build = [TESTS, programs, &["--no-run"]].concat();
+    // The tests of the example operator build it only without this.
+    process::run(cargo().args([
+        "build",
+        "--workspace",
+        "--features",
+        FEATURE,
+        "--example",
+        "operator",
+    ]))?;
+    apiserver::provide(&artifact::build("tests/live", "informer-live", &build)?)
 }
 
 /// The arguments that leave out the tests that need Go, where there is none.
@@ -145,7 +171,8 @@ fn test(pairing: &str, choice: &Choice<'_>, skipped: &[&str]) -> Result<()> {
         .args(["--", "--test-threads", TESTS_AT_A_TIME])
         .args(skipped)
         .args(&choice.arguments)
-        .env(WATCH_LIST, pairing);
+        .env(WATCH_LIST, pairing)
+        .env(OPERATOR, "built");
     if let Some(seeds) = choice.seeds {
         command.env(SEEDS, seeds);
     }

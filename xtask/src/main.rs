@@ -21,6 +21,7 @@ mod mutant_outcome;
 mod mutants;
 mod process;
 mod sim;
+mod soak;
 mod tidy;
 mod tree;
 mod workspace;
@@ -47,6 +48,8 @@ tasks:
   codegen --protobuf  write the table of protobuf fields from the Go types of Kubernetes (needs Go)
   codegen --check     fail if a generated file is stale, and name it
   crd <arguments>     run `informer-gen crd`, such as `-f crds --out src/generated`; see `--help`
+  crd --measure PROGRAM [DIR] [--check]   print the size of what a program `informer-gen` generates for
+                      them, and the time of `cargo check`
   crd --proof [DIR]   generate crates from the CRDs of real projects in DIR; compile, decode objects
   e2e [filter]        run the tests on a real kube-apiserver, watch lists on and off (--watch-list on|off)
   e2e --storms        run informers behind the fault proxy on that server; --seeds 0..100, --seed 7
@@ -56,6 +59,7 @@ tasks:
   mutants [I1 ..]     break each guarantee (or the named ones) on purpose; its own test must fail
   sim [--seeds N]     simulate N seeds (1,000), or `--for 10m`; `--seed N` runs one and minimizes a failure
   sim --mutants       break each guarantee on purpose; the simulation must notice within 1,000 seeds
+  soak [--for 30m]    run informers under writes and faults on a real kube-apiserver; fail if resources grow
   tidy                check what no compiler checks: first lines, module ranks, links, parity table, manifests
 ";
 
@@ -91,6 +95,13 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
         ["codegen", "--protobuf"] => codegen::write_protobuf(),
+        ["crd", "--measure", program, options @ ..] => match options {
+            [] => crd::measure(program, &crd::folder(), crd::Times::None),
+            ["--check"] => crd::measure(program, &crd::folder(), crd::Times::Check),
+            [folder] => crd::measure(program, folder, crd::Times::None),
+            [folder, "--check"] => crd::measure(program, folder, crd::Times::Check),
+            _ => Err("--measure takes a program, a folder and `--check`".into()),
+        },
         ["crd", "--proof"] => crd::proof(&crd::folder()).map(|_| ()),
         ["crd", "--proof", folder] => crd::proof(folder).map(|_| ()),
         ["crd", arguments @ ..] => crd::run(arguments),
@@ -100,6 +111,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["mutants", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
         ["sim", "--mutants", names @ ..] => sim::mutants(names),
         ["sim", arguments @ ..] => sim::play(arguments),
+        ["soak", arguments @ ..] => soak::play(arguments),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -12,6 +12,9 @@ use crate::mutants::{self, Mutant};
 use crate::process::run;
 use crate::{Result, artifact, workspace};
 
+/// The variable that turns the faster ways of informer-core off.
+const FAST_PATHS: &str = "INFORMER_FAST_PATHS";
+
 /// The number of seeds within which each mutant must be caught.
 const SEEDS: &str = "1000";
 
@@ -22,17 +25,22 @@ pub(crate) fn play(arguments: &[&str]) -> Result<()> {
         .current_dir(workspace::root()))
 }
 
-/// Runs some seeds with the unoptimized program that `cargo test` builds. For a few hundred seeds an
-/// optimized build takes longer than it saves.
+/// Runs some seeds with the unoptimized program that `cargo test` builds, with fast paths and
+/// without. For a few hundred seeds an optimized build takes longer than it saves.
 pub(crate) fn play_few(seeds: &str) -> Result<()> {
     let program = artifact::build(
         "tests/sim",
         "informer-sim",
         &["test", "--workspace", "--test", "simulation", "--no-run"],
     )?;
-    run(Command::new(program)
-        .args(["--seeds", seeds])
-        .current_dir(workspace::root()))
+    for fast_paths in ["on", "off"] {
+        println!("fast paths {fast_paths}");
+        run(Command::new(&program)
+            .args(["--seeds", seeds])
+            .env(FAST_PATHS, fast_paths)
+            .current_dir(workspace::root()))?;
+    }
+    Ok(())
 }
 
 /// Checks that the simulation catches each mutant.

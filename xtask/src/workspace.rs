@@ -89,3 +89,37 @@ pub(crate) fn rust_version() -> Result<String> {
         .ok_or("no `rust-version` in the workspace")?
         .to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The packages that are built with their features, one per line.
+    fn packages(selection: &[&str]) -> BTreeSet<String> {
+        let output = cargo()
+            .args(["tree", "--prefix", "none", "--format", "{p} [{f}]"])
+            .args(["--edges", "normal,dev,build"])
+            .args(selection)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .map(|line| line.trim_end_matches(" (*)").to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn the_default_members_and_the_workspace_share_one_build() {
+        let (default, whole) = (packages(&[]), packages(&["--workspace"]));
+        let rebuilt: Vec<&String> = default.difference(&whole).collect();
+        let advice = "add the features that the workspace enables to tests/it/Cargo.toml";
+        assert!(rebuilt.is_empty(), "{advice}: {rebuilt:#?}");
+    }
+}

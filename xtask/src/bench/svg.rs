@@ -25,7 +25,7 @@ pub(super) struct Value {
     pub(super) largest: f64,
 }
 
-const WIDTH: f64 = 840.0;
+pub(crate) const WIDTH: f64 = 840.0;
 /// Where bars begin: labels are left of it.
 const LEFT: f64 = 150.0;
 /// The length of the longest bar; its number follows it.
@@ -36,8 +36,8 @@ const TITLE: f64 = 40.0;
 const PANEL: f64 = 34.0;
 
 /// Has a contrast of at least 4.5 with white and with black.
-const TEXT: &str = "#767676";
-const OURS: &str = "#d9711c";
+pub(crate) const TEXT: &str = "#767676";
+pub(crate) const OURS: &str = "#d9711c";
 const OTHER: &str = "#7a8ca8";
 
 impl Chart {
@@ -113,7 +113,7 @@ impl Panel {
     }
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 

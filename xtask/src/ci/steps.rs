@@ -4,9 +4,9 @@ use std::process::Command;
 
 use informer_gen::inventory::{NEWEST, OLDEST, Release};
 
-use super::Pace::{Always, NotIfQuick};
+use super::Pace::{Always, IfNamed, NotIfQuick};
 use super::Place::{Alone, Elsewhere, Workspace};
-use super::{Pace, Passed, Place, Step};
+use super::{Pace, Passed, Place, Step, tool};
 use crate::process::{run, run_and_read, works};
 use crate::workspace::{self, cargo, with_oldest};
 use crate::{Result, bloat, codegen, crd, e2e, every_kind, libtest, mutants, sim, tidy};
@@ -23,19 +23,22 @@ pub(super) const ALL: &[Step] = &[
     step("test", Always, Workspace, test),
     step("suites", NotIfQuick, Workspace, suites),
     step("kubernetes", NotIfQuick, Elsewhere, oldest_kubernetes),
-    step("releases", NotIfQuick, Elsewhere, releases_between),
+    step("releases", IfNamed, Elsewhere, releases_between),
     step("msrv", NotIfQuick, Elsewhere, msrv),
-    step("ui", NotIfQuick, Elsewhere, ui),
+    step("ui", IfNamed, Elsewhere, ui),
     step("crds", NotIfQuick, Workspace, definitions),
     step("docs", NotIfQuick, Workspace, docs),
     step("quickstart", NotIfQuick, Workspace, quickstart),
+    step("browser", NotIfQuick, Workspace, browser),
     step("features", NotIfQuick, Workspace, features),
-    step("mutants", NotIfQuick, Elsewhere, check_mutants),
+    step("mutants", IfNamed, Elsewhere, check_mutants),
     step("models", NotIfQuick, Elsewhere, models),
     step("simulation", NotIfQuick, Elsewhere, simulation),
     step("fuzz", NotIfQuick, Elsewhere, fuzz),
+    step("servers", NotIfQuick, Elsewhere, build_servers),
     step("bloat", NotIfQuick, Alone, check_bloat),
     step("e2e", NotIfQuick, Alone, end_to_end),
+    step("e2e-lists", IfNamed, Alone, end_to_end_with_lists),
 ];
 
 const fn step(name: &'static str, pace: Pace, place: Place, run: fn() -> Result<Passed>) -> Step {
@@ -79,26 +82,22 @@ fn test() -> Result<Passed> {
 
 /// The suites that are not default members of the workspace: hostile servers, the simulation, custom
 /// resources, the memory of packed storage, the proxy of the live tests, and the tasks themselves; and the
-/// integration tests over JSON. With the features of the whole workspace, which `e2e` shares.
+/// integration tests over JSON.
 fn suites() -> Result<Passed> {
+    const SUITES: [&str; 8] = [
+        "hostile",
+        "simulation",
+        "corpus",
+        "proxy",
+        "allocations",
+        "template",
+        "limits",
+        "custom",
+    ];
+    let suites = SUITES.iter().flat_map(|suite| ["--test", suite]);
     run(cargo()
-        .args([
-            "test",
-            "--workspace",
-            "--test",
-            "hostile",
-            "--test",
-            "simulation",
-            "--test",
-            "proxy",
-            "--test",
-            "allocations",
-            "--test",
-            "template",
-            "--test",
-            "limits",
-        ])
-        .args(["--lib", "--bin", "xtask"]))?;
+        .args(["test", "--workspace", "--lib", "--bin", "xtask"])
+        .args(suites))?;
     // The step `test` runs these with protobuf.
     run(cargo()
         .args(["test", "--workspace", "--test", "it"])
@@ -107,7 +106,8 @@ fn suites() -> Result<Passed> {
 }
 
 /// Compiles the files that must not compile. trybuild builds their dependencies in a folder below the target
-/// folder, so this takes minutes; `cargo test` checks the errors of the macros without a compiler.
+/// folder, so this takes a tenth of the time of all other steps; `cargo test` checks the errors of the macros
+/// without a compiler.
 fn ui() -> Result<Passed> {
     run(cargo()
         .args(["test", "--workspace", "--test", "custom"])
@@ -130,7 +130,7 @@ fn docs() -> Result<Passed> {
             "--workspace",
             "--no-deps",
             "--features",
-            "informers/derive,informer-testing/demo",
+            "informers/debug-server,informers/derive,informers/metrics,informer-testing/demo",
         ])
         .env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Passed::Ran)
@@ -150,6 +150,28 @@ fn quickstart() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
+/// Tests the debug page in a headless Chromium, if its driver is installed. The step `test` tests the text of
+/// the page.
+fn browser() -> Result<Passed> {
+    if !works(Command::new("chromedriver").arg("--version")) {
+        let reason = "chromedriver is not installed; `test` still tests the text of the debug page";
+        return Ok(Passed::Skipped(reason.to_owned()));
+    }
+    let output = run_and_read(cargo().args([
+        "test",
+        "--workspace",
+        "--test",
+        "debug_page",
+        "--",
+        "--ignored",
+        "browser::",
+    ]))?;
+    Ok(match libtest::passed(&output) {
+        0 => Passed::Skipped("no ignored test of `debug_page` is in the module `browser`".to_owned()),
+        tests => Passed::RanWith(format!("{tests} tests")),
+    })
+}
+
 /// Builds with feature sets that a build of the whole workspace never has.
 fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-core", "--no-default-features"]))?;
@@ -160,7 +182,7 @@ fn features() -> Result<Passed> {
     run(cargo().args(["check", "-p", "informer-gen", "--features", "crd"]))?;
     run(cargo().args(["check", "-p", "informer-gen-cli", "--no-default-features"]))?;
     // The typed layer with no group, one group, and all of them but without TLS.
-    for groups in ["", "core", "full", "derive"] {
+    for groups in ["", "core", "full", "derive", "debug-server", "metrics"] {
         let layer = [
             "clippy",
             "-p",
@@ -187,20 +209,16 @@ fn features() -> Result<Passed> {
     Ok(Passed::Ran)
 }
 
-/// Runs the tests with the oldest Kubernetes release of the table, with both storages. All other steps use
-/// the newest.
+/// Runs the tests with the oldest Kubernetes release of the table, and with packed storage. All other steps
+/// use the newest release.
 fn oldest_kubernetes() -> Result<Passed> {
     // Unit tests, examples and documentation tests do not depend on the release, and would add minutes.
     let tests = ["test", "-p", "informer-it", "--test", "it"];
-    run(with_oldest(cargo().args(tests))?)?;
-    // The same build again, with packed storage.
     run(with_oldest(
         cargo().args(tests).env("INFORMER_IT_STORAGE", "packed"),
     )?)?;
-    let docs = ["doc", "-p", "informers", "-p", "listers", "--no-deps"];
-    run(with_oldest(
-        cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"),
-    )?)?;
+    let equality = ["test", "-p", "informer-protobuf", "--test", "equality"];
+    run(with_oldest(cargo().args(equality))?)?;
     Ok(Passed::RanWith(format!("types of Kubernetes {OLDEST}")))
 }
 
@@ -246,19 +264,35 @@ fn check_mutants() -> Result<Passed> {
 
 /// Runs some seeds of the simulation; `cargo xtask sim --seeds 10000` is the long run.
 fn simulation() -> Result<Passed> {
-    const SEEDS: &str = "200";
+    const SEEDS: &str = "100";
     sim::play_few(SEEDS)?;
-    Ok(Passed::RanWith(format!("{SEEDS} seeds")))
+    Ok(Passed::RanWith(format!(
+        "{SEEDS} seeds, with fast paths and without"
+    )))
+}
+
+/// Builds what `e2e` runs, beside other steps: that one runs alone.
+fn build_servers() -> Result<Passed> {
+    e2e::prepare().map(live)
 }
 
 /// Runs the live tests, if a kube-apiserver and an etcd are installed, or Go to build them.
 fn end_to_end() -> Result<Passed> {
-    Ok(match e2e::run(&[])? {
+    e2e::run(&["--watch-list", "on"]).map(live)
+}
+
+/// The same with a server without watch lists, where informers list first.
+fn end_to_end_with_lists() -> Result<Passed> {
+    e2e::run(&["--watch-list", "off"]).map(live)
+}
+
+fn live(outcome: e2e::Outcome) -> Passed {
+    match outcome {
         e2e::Outcome::Ran => Passed::Ran,
         e2e::Outcome::Skipped => {
-            Passed::Skipped("neither kube-apiserver and etcd nor Go is installed".to_owned())
+            Passed::Skipped("no server that fits, and no Go to build one: see its output".to_owned())
         }
-    })
+    }
 }
 
 /// Runs each fuzz target for a limited time, if cargo-fuzz is installed. `cargo test` runs the same corpus.
@@ -318,21 +352,12 @@ fn is_release(toolchain: &str, version: &str) -> bool {
 }
 
 fn deny() -> Result<Passed> {
-    if !works(cargo().args(["deny", "--version"])) {
-        return Ok(Passed::Skipped("cargo-deny is not installed".to_owned()));
-    }
-    // Advisories need a download, and do not depend on the change that is tested.
-    run(cargo().args(["deny", "check", "bans", "licenses", "sources"]))?;
-    Ok(Passed::Ran)
+    // Advisories need a download, and do not depend on the change that is tested: `.github` checks them.
+    tool::run_or_skip(&tool::DENY, &["check", "bans", "licenses", "sources"])
 }
 
 fn machete() -> Result<Passed> {
-    if !works(cargo().args(["machete", "--version"])) {
-        let reason = "cargo-machete is not installed; tidy checks for unused dependencies";
-        return Ok(Passed::Skipped(reason.to_owned()));
-    }
-    run(cargo().arg("machete"))?;
-    Ok(Passed::Ran)
+    tool::run_or_skip(&tool::MACHETE, &[])
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! `cargo xtask codegen --protobuf`: writes the table of protobuf fields. Needs Go and its module proxy.
+//! `cargo xtask codegen --protobuf`: writes the table of protobuf fields, and random objects of each release
+//! for the tests. Needs Go and its module proxy.
 //!
 //! The Go program in `informer-gen/protobuf-dump` prints the types of the release it is linked with, so it is
 //! built once for each release.
@@ -14,6 +15,10 @@ use crate::{Result, process, workspace};
 /// The table.
 pub(super) const TABLE: &str = "informer-gen/inventory/protobuf.txt";
 
+/// The folder of the random objects that the equality tests compare, a file for each release.
+const CORPUS: &str = "informers/protobuf/tests/equality";
+const OBJECTS_PER_KIND: &str = "3";
+
 const PROGRAM: &str = "informer-gen/protobuf-dump";
 const MODULES: [&str; 5] = [
     "api",
@@ -28,8 +33,11 @@ pub(super) fn write(resources: &[Resource]) -> Result<()> {
     let mut dumps = Vec::new();
     for minor in OLDEST.minor..=NEWEST.minor {
         let release = Release { minor };
-        let output = go(&program_of(release)?, &["run", ".", "fields"])?;
-        dumps.push((release, output));
+        let program = program_of(release)?;
+        dumps.push((release, go(&program, &["run", ".", "fields"])?));
+        let objects = go(&program, &["run", ".", "corpus", OBJECTS_PER_KIND])?;
+        let corpus = workspace::root().join(format!("{CORPUS}/corpus-{release}.txt"));
+        std::fs::write(corpus, objects)?;
     }
     let table = join::join(&workspace::sources_of("k8s-openapi")?, resources, &dumps)?;
     for kind in &table.json_only {

@@ -1,4 +1,5 @@
-//! Tables in `docs/parity.md` and `docs/reliability.md` name tests that exist, or say why no test is needed.
+//! Tables in `docs/parity.md`, `docs/reliability.md` and `SECURITY.md` name tests that exist, or say why no
+//! test is needed.
 //!
 //! A table whose last column is `test` is checked; other tables are not.
 
@@ -8,7 +9,7 @@ use std::path::Path;
 use super::Problem;
 use crate::tree::Tree;
 
-const PAGES: [&str; 2] = ["docs/parity.md", "docs/reliability.md"];
+const PAGES: [&str; 3] = ["docs/parity.md", "docs/reliability.md", "SECURITY.md"];
 const SCENARIOS: &str = "tests/scenarios";
 const COLUMN: &str = "test";
 

@@ -20,6 +20,7 @@ const RANKS: [&[&str]; 7] = [
         "error",
         "sync",
         "mutant",
+        "fast_paths",
         "selector",
     ],
     &[
@@ -32,6 +33,7 @@ const RANKS: [&[&str]; 7] = [
         "status",
         "workqueue",
         "leader",
+        "warm",
     ],
     &["reflector", "processor", "audit"],
     &["committer"],
