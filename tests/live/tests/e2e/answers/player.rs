@@ -6,13 +6,32 @@ use std::time::Duration;
 use http::Method;
 use http_body_util::BodyExt as _;
 use informer_live::Cluster;
-use informer_testing::ApiServer;
+use informer_testing::{ApiServer, decode_protobuf, decode_protobuf_watch};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::normal::Normal;
 use crate::support::BOUND;
+
+/// The format of answers that requests accept first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Json,
+    /// As client-go: what has no such form is answered in JSON.
+    Protobuf,
+}
+
+impl Format {
+    fn accepted(self) -> &'static str {
+        match self {
+            Self::Json => ACCEPT_JSON,
+            Self::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
+        }
+    }
+}
+
+const ACCEPT_JSON: &str = "application/json";
 
 /// A server that receives the requests.
 pub(super) enum Server {
@@ -84,7 +103,7 @@ impl Request {
             method,
             path: path.into(),
             // A manager is recorded by the name of its program.
-            headers: BTreeMap::from([("user-agent", "table/1.0"), ("accept", "application/json")]),
+            headers: BTreeMap::from([("user-agent", "table/1.0"), ("accept", ACCEPT_JSON)]),
             body: String::new(),
             keep: Vec::new(),
         }
@@ -164,8 +183,12 @@ pub(super) struct Answer {
 const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
 
 /// Plays a table in order.
-pub(super) async fn play(server: &Server, steps: &[Step]) -> Vec<Answer> {
-    let (client, mut kept, mut normal) = (server.client(), BTreeMap::new(), Normal::default());
+pub(super) async fn play(server: &Server, steps: &[Step], format: Format) -> Vec<Answer> {
+    let session = Session {
+        client: server.client(),
+        format,
+    };
+    let (mut kept, mut normal) = (BTreeMap::new(), Normal::default());
     let mut answers = Vec::new();
     for step in steps {
         let (request, raw) = match step {
@@ -173,8 +196,8 @@ pub(super) async fn play(server: &Server, steps: &[Step]) -> Vec<Answer> {
                 server.compact().await;
                 continue;
             }
-            Step::Request(request) => (request, send(&client, request, &kept).await),
-            Step::Until(request, code) => (request, repeat(&client, request, &kept, *code).await),
+            Step::Request(request) => (request, send(&session, request, &kept).await),
+            Step::Until(request, code) => (request, repeat(&session, request, &kept, *code).await),
         };
         for (name, pointer) in &request.keep {
             let value = raw.pointer(&format!("/body{pointer}")).and_then(Value::as_str);
@@ -190,15 +213,21 @@ pub(super) async fn play(server: &Server, steps: &[Step]) -> Vec<Answer> {
     answers
 }
 
+/// A connection to one server.
+struct Session {
+    client: Client,
+    format: Format,
+}
+
 async fn repeat(
-    client: &Client,
+    session: &Session,
     request: &Request,
     kept: &BTreeMap<&'static str, String>,
     code: u16,
 ) -> Value {
     let started = std::time::Instant::now();
     loop {
-        let answer = send(client, request, kept).await;
+        let answer = send(session, request, kept).await;
         if answer["code"] == code {
             return answer;
         }
@@ -207,16 +236,21 @@ async fn repeat(
     }
 }
 
-async fn send(client: &Client, request: &Request, kept: &BTreeMap<&'static str, String>) -> Value {
+async fn send(session: &Session, request: &Request, kept: &BTreeMap<&'static str, String>) -> Value {
     let mut sent = http::Request::builder()
         .method(request.method.clone())
         .uri(filled(&request.path, kept));
-    for (name, value) in &request.headers {
-        sent = sent.header(*name, *value);
+    for (&name, &value) in &request.headers {
+        // A request that names another form, such as a table, keeps it.
+        let value = match (name, value) {
+            ("accept", ACCEPT_JSON) => session.format.accepted(),
+            _ => value,
+        };
+        sent = sent.header(name, value);
     }
     let body = Body::from(filled(&request.body, kept).into_bytes());
     let exchange = async {
-        let answer = client.send(sent.body(body).unwrap()).await.unwrap();
+        let answer = session.client.send(sent.body(body).unwrap()).await.unwrap();
         let (parts, body) = answer.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         (parts, bytes)
@@ -229,8 +263,20 @@ async fn send(client: &Client, request: &Request, kept: &BTreeMap<&'static str, 
             headers.insert(name.to_owned(), value.into());
         }
     }
-    json!({ "code": parts.status.as_u16(), "headers": headers, "body": read(&bytes) })
+    let kind = headers.get("content-type").and_then(Value::as_str).unwrap_or_default();
+    let body = match (kind.starts_with(PROTOBUF), kind.contains("stream=watch")) {
+        (false, _) => read(&bytes),
+        (true, false) => decode_protobuf(&bytes).unwrap_or_else(|error| panic!("{}: {error}", request.name)),
+        (true, true) => {
+            let events = decode_protobuf_watch(&bytes);
+            let events = events.unwrap_or_else(|error| panic!("{}: {error}", request.name));
+            json!({ "events": events })
+        }
+    };
+    json!({ "code": parts.status.as_u16(), "headers": headers, "body": body })
 }
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// One document, several lines of a watch, or text.
 fn read(bytes: &[u8]) -> Value {
