@@ -195,12 +195,18 @@ fn prune(value: &mut Value) {
 fn lists_and_watches_decode_to_their_json() {
     let (kind, list) = (names("v1", "ConfigMap"), names("v1", "ConfigMapList"));
     let metadata = json!({ "resourceVersion": "7" });
-    let items = [br#"{"data":{"a":"b"}}"#.to_vec(), br#"{"metadata":{"name":"b"}}"#.to_vec()];
+    let items = [
+        br#"{"data":{"a":"b"}}"#.to_vec(),
+        br#"{"metadata":{"name":"b"}}"#.to_vec(),
+    ];
     let expected = json!({
         "kind": "ConfigMapList", "apiVersion": "v1", "metadata": { "resourceVersion": "7" },
         "items": [{ "data": { "a": "b" } }, { "metadata": { "name": "b" } }],
     });
-    assert_eq!(decode_protobuf(&kind.list(&list, &metadata, &items)), Ok(expected));
+    assert_eq!(
+        decode_protobuf(&kind.list(&list, &metadata, &items)),
+        Ok(expected)
+    );
 
     let mut body = Vec::new();
     kind.frame(&mut body, "ADDED", &items[0]);

@@ -73,7 +73,10 @@ async fn check(real: &Server, embedded: &Server, tables: &[Vec<Step>], format: F
 
 async fn differences(real: &Server, embedded: &Server, steps: &[Step], format: Format) -> Vec<Difference> {
     let mut differences = Vec::new();
-    let [ours, theirs] = [player::play(embedded, steps, format), player::play(real, steps, format)];
+    let [ours, theirs] = [
+        player::play(embedded, steps, format),
+        player::play(real, steps, format),
+    ];
     let (ours, theirs) = tokio::join!(ours, theirs);
     for (ours, theirs) in ours.into_iter().zip(theirs) {
         normal::compare(
@@ -136,7 +139,14 @@ async fn the_embedded_server_forgets_history_as_the_real_one() {
         .watch_cache(informer_testing::WatchCache::Off)
         .expired_watch(informer_testing::ExpiredWatch::InStream);
     let embedded = Server::Embedded(embedded.start());
-    check(&real, &embedded, &[lists::history()], Format::Json, known::DIFFERENCES).await;
+    check(
+        &real,
+        &embedded,
+        &[lists::history()],
+        Format::Json,
+        known::DIFFERENCES,
+    )
+    .await;
 }
 
 /// What differs from run to run is not compared: no difference is left between two servers of one make.
