@@ -29,8 +29,7 @@ impl<K: Object> Core<K> {
                 true => Held::LeftOver,
                 false => Held::Current,
             };
-            let replayed = replay(&key, before.as_ref(), held, changes);
-            events.extend(replayed.events);
+            let replayed = replay(&key, before.as_ref(), held, changes, &mut events);
             if replayed.outdated > 0
                 && let Some(scope) = commit.versions().scope_of(&key)
             {
@@ -89,23 +88,22 @@ struct Replayed<K> {
     current: Option<Stored<K>>,
     /// Why the newest state cannot be used, if it cannot.
     unusable: Option<String>,
-    /// The events with the arrival positions of their changes.
-    events: Vec<(usize, Notification<K>)>,
     /// How many changes were older than the cached object.
     outdated: u64,
 }
 
-/// Applies the changes of one key, in order, to the cached object.
+/// Applies the changes of one key, in order, to the cached object, and adds their events with the arrival
+/// positions of the changes.
 fn replay<K: Object>(
     key: &ObjectKey,
     before: Option<&Stored<K>>,
     mut held: Held,
     changes: Vec<Change<K>>,
+    events: &mut Vec<(usize, Notification<K>)>,
 ) -> Replayed<K> {
     let mut replayed = Replayed {
         current: before.cloned(),
         unusable: None,
-        events: Vec::new(),
         outdated: 0,
     };
     for Change {
@@ -131,10 +129,8 @@ fn replay<K: Object>(
             // The cache decides between addition and update, not the server's event type: after a reconnect a
             // server may send `ADDED` for an object the cache has, or `MODIFIED` for one it lacks.
             Delta::Added(object) | Delta::Updated(object) => {
-                let events = upsert_events(key, current, &object, Origin::Live);
-                replayed
-                    .events
-                    .extend(events.into_iter().map(|event| (arrival, event)));
+                let caused = upsert_events(key, current, &object, Origin::Live);
+                events.extend(caused.map(|event| (arrival, event)));
                 replayed.current = Some(object);
                 replayed.unusable = None;
             }
@@ -145,16 +141,14 @@ fn replay<K: Object>(
                 // deletion.
                 if let Some(last) = replayed.current.take() {
                     let event = Notification::Deleted(deletion(key, departed, last));
-                    replayed.events.push((arrival, event));
+                    events.push((arrival, event));
                 }
             }
             Delta::Unusable(unusable) => {
                 // Another UID: the object that handlers know was deleted, and this one was created under its
                 // name. Otherwise the last good state stays, marked stale (I16).
                 if let Some(last) = replayed.current.take_if(|current| is_another(current, &unusable)) {
-                    replayed
-                        .events
-                        .push((arrival, Notification::missed(key.clone(), last)));
+                    events.push((arrival, Notification::missed(key.clone(), last)));
                 }
                 replayed.unusable = Some(unusable.reason);
             }

@@ -27,21 +27,23 @@ pub(super) fn upsert_events<K: Object>(
     old: Option<&Stored<K>>,
     new: &Stored<K>,
     origin: Origin,
-) -> Vec<Notification<K>> {
+) -> impl Iterator<Item = Notification<K>> {
     let added = || Notification::added(new.clone(), origin);
-    match old {
-        None => vec![added()],
+    let (first, second) = match old {
+        None => (added(), None),
         Some(old) if !old.is_same_object(new) && !mutant::is("I10") => {
-            vec![Notification::missed(key.clone(), old.clone()), added()]
+            (Notification::missed(key.clone(), old.clone()), Some(added()))
         }
         Some(old) => {
-            vec![Notification::Updated {
+            let update = Notification::Updated {
                 old: old.clone(),
                 new: new.clone(),
                 cause: UpdateCause::Change,
-            }]
+            };
+            (update, None)
         }
-    }
+    };
+    std::iter::once(first).chain(second)
 }
 
 /// The event for a deletion. If the deleted object is not the cached one, it was created unseen under the
