@@ -170,6 +170,14 @@ fn cause(outcome: &Outcome) -> Option<(String, &str)> {
         "missing" => "a required field is missing",
         rest if rest.contains("is no variant") => "a value that the enum does not have",
         rest if rest.contains("null") => "null where the schema allows it",
+        rest if rest.ends_with("was lost") && !rest.contains('.') => "a field beside the spec was lost",
+        // The fuzzer's names of fields that a schema preserves.
+        rest if [".preserved was lost", ".a was lost", ".b was lost"]
+            .iter()
+            .any(|end| rest.ends_with(end)) =>
+        {
+            "an unknown field that the schema preserves was lost"
+        }
         rest if rest.ends_with("was lost") => "a field was lost",
         rest if rest.ends_with("was added") => "a field was added",
         rest if rest.ends_with("was changed") => "a value was changed",
