@@ -14,7 +14,7 @@ use crate::{Result, process};
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) lines: usize,
-    comments: usize,
+    pub(super) comments: usize,
     pub(super) types: usize,
     pub(super) longest: usize,
 }
