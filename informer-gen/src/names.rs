@@ -14,7 +14,7 @@ pub(crate) mod tree;
 #[cfg(feature = "crd")]
 mod unique;
 
-use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
+use heck::{ToShoutySnakeCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
 
 #[cfg(feature = "crd")]
 pub(crate) use self::unique::Names;
@@ -69,6 +69,33 @@ pub(crate) fn snake(name: &str) -> String {
 /// The name of a type from that of a module: `example_com` is `ExampleCom`, and `v1beta1` is `V1beta1`.
 pub(crate) fn type_name(module: &str) -> String {
     module.to_upper_camel_case()
+}
+
+/// The constant for a name in lower case: `foo-bars` is `FOO_BARS`, and `v1beta1` is `V1BETA1`.
+///
+/// Every break stays, so that different names of indexes, such as `a_b` and `a__b`, give different constants.
+pub(crate) fn constant(name: &str) -> String {
+    let words: Vec<String> = name
+        .split(['-', '_'])
+        .map(|word| word.to_shouty_snake_case())
+        .collect();
+    words.join("_")
+}
+
+/// The plural of a kind in the API, by the rule of kube's derive: `NetworkPolicy` is `networkpolicies`.
+pub(crate) fn plural_of_kind(kind: &str) -> String {
+    plural(&kind.to_ascii_lowercase())
+}
+
+/// The plural of a word, by the rule of kube's derive.
+pub(crate) fn plural(word: &str) -> String {
+    if ["s", "x", "z", "ch", "sh"].iter().any(|end| word.ends_with(end)) {
+        return format!("{word}es");
+    }
+    match word.strip_suffix('y') {
+        Some(stem) if stem.ends_with(|last| !"aeiou".contains(last)) => format!("{stem}ies"),
+        _ => format!("{word}s"),
+    }
 }
 
 /// A word with a capital first letter. The others stay as they are: types of Kubernetes keep runs of

@@ -1,6 +1,6 @@
 //! The rules of names, as tables.
 
-use super::schema::{field, is_serde_name, kind, segment, variant, variants};
+use super::schema::{field, is_serde_name, kind, lower_words, segment, segment_words, variant, variants};
 use super::tree::{group_module, kind_module, module};
 use super::*;
 
@@ -120,6 +120,61 @@ fn modules_are_in_snake_case_and_never_keywords() {
             ("cert_manager_io", "CertManagerIo"),
             ("group_3scale_net", "Group3scaleNet"),
         ],
+    );
+}
+
+#[test]
+fn a_constant_is_in_capitals_and_keeps_every_break() {
+    check(
+        constant,
+        &[
+            ("httproutes", "HTTPROUTES"),
+            ("foo-bars", "FOO_BARS"),
+            ("v1beta1", "V1BETA1"),
+            ("owner_name", "OWNER_NAME"),
+            ("sha256sum", "SHA256SUM"),
+            ("a_b", "A_B"),
+            ("a__b", "A__B"),
+            ("_a", "_A"),
+            ("a_", "A_"),
+        ],
+    );
+}
+
+#[test]
+fn a_plural_follows_the_rule_of_kube() {
+    check(
+        plural_of_kind,
+        &[
+            ("Pod", "pods"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("Gateway", "gateways"),
+            ("IPAddress", "ipaddresses"),
+            ("Fox", "foxes"),
+            ("Batch", "batches"),
+        ],
+    );
+    check(
+        plural,
+        &[
+            ("", "s"),
+            ("y", "ys"),
+            ("by", "bies"),
+            ("öy", "öies"),
+            ("Foo", "Foos"),
+        ],
+    );
+}
+
+#[test]
+fn a_part_of_a_type_has_words() {
+    check(
+        |name| segment_words(name).join(" "),
+        &[("PodIPs", "Pod Ips"), ("Foo", "Foo")],
+    );
+    check(
+        |name| lower_words(name).join(" "),
+        &[("PodIPs", "pod ips"), ("SELinuxOptions", "se linux options")],
     );
 }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask crd`: runs this workspace's informer-gen, or checks or measures it with the CRDs of real
 //! projects.
 
+mod kopium;
 mod measure;
 mod proof;
 
@@ -8,6 +9,7 @@ use std::process::Command;
 
 use crate::{Result, workspace};
 
+pub(crate) use self::kopium::compare_kopium;
 pub(crate) use self::measure::{Times, measure};
 pub(crate) use self::proof::{Outcome, folder, proof};
 

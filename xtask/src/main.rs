@@ -48,6 +48,8 @@ tasks:
   codegen --protobuf  write the table of protobuf fields from the Go types of Kubernetes (needs Go)
   codegen --check     fail if a generated file is stale, and name it
   crd <arguments>     run `informer-gen crd`, such as `-f crds --out src/generated`; see `--help`
+  crd --compare-kopium [--check]   print a table of the sizes of what kopium and `informer-gen crd` generate
+                      for tests/corpus; with --check also compile it
   crd --measure PROGRAM [DIR] [--check]   print the size of what a program `informer-gen` generates for
                       them, and the time of `cargo check`
   crd --proof [DIR]   generate crates from the CRDs of real projects in DIR; compile, decode objects
@@ -104,6 +106,8 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         },
         ["crd", "--proof"] => crd::proof(&crd::folder()).map(|_| ()),
         ["crd", "--proof", folder] => crd::proof(folder).map(|_| ()),
+        ["crd", "--compare-kopium"] => crd::compare_kopium(crd::Times::None),
+        ["crd", "--compare-kopium", "--check"] => crd::compare_kopium(crd::Times::Check),
         ["crd", arguments @ ..] => crd::run(arguments),
         ["e2e", arguments @ ..] => e2e::run(arguments).map(|_| ()),
         ["errors"] => errors::run(),

@@ -4,7 +4,7 @@ use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::{Ident, LitStr};
 
-use super::kube::{KubeKeys, Scope, to_plural};
+use super::kube::{KubeKeys, Scope};
 use crate::inventory;
 use crate::names;
 
@@ -90,7 +90,7 @@ pub(super) fn of_kube(keys: &KubeKeys) -> syn::Result<Ident> {
 /// A suggestion for the accessor of a type.
 pub(super) fn guess(ident: &Ident) -> String {
     let kind = ident.to_string();
-    let plural = to_plural(&kind.to_ascii_lowercase());
+    let plural = names::plural_of_kind(&kind);
     names::accessor(&kind, &plural).unwrap_or(plural)
 }
 

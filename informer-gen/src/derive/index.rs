@@ -9,6 +9,7 @@ use syn::{Ident, LitStr, Member, Path, Type};
 use super::items::{Kind, attributes};
 use super::options::{Problems, once, quoted_or_not, string};
 use super::{near, of_macro};
+use crate::names;
 
 /// The keys of `index(..)`.
 const KEYS: &[&str] = &["name", "by", "value"];
@@ -76,7 +77,7 @@ impl Index {
 
     /// The constant that holds the definition: `BY_OWNER`.
     fn constant(&self) -> Ident {
-        format_ident!("BY_{}", self.name.value().to_ascii_uppercase())
+        format_ident!("BY_{}", names::constant(&self.name.value()))
     }
 }
 

@@ -3,6 +3,8 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, Lit, LitStr, Meta};
 
+use crate::names;
+
 /// The keys of `#[kube(..)]` that names depend on. kube's derive reads the others, and reports errors in any
 /// of them.
 pub(super) struct KubeKeys {
@@ -72,8 +74,8 @@ impl KubeKeys {
     pub(super) fn plural(&self) -> (String, &LitStr) {
         match (&self.plural, &self.singular) {
             (Some(plural), _) => (plural.value(), plural),
-            (None, Some(singular)) => (to_plural(&singular.value()), singular),
-            (None, None) => (to_plural(&self.kind.value().to_ascii_lowercase()), &self.kind),
+            (None, Some(singular)) => (names::plural(&singular.value()), singular),
+            (None, None) => (names::plural_of_kind(&self.kind.value()), &self.kind),
         }
     }
 }
@@ -127,17 +129,6 @@ fn key_and_value(piece: &[TokenTree]) -> Option<(String, Value)> {
         _ => return None,
     };
     Some((key.to_string(), value))
-}
-
-/// The plural of a lower-case kind, by the rule of kube's derive.
-pub(super) fn to_plural(word: &str) -> String {
-    if ["s", "x", "z", "ch", "sh"].iter().any(|end| word.ends_with(end)) {
-        return format!("{word}es");
-    }
-    match word.strip_suffix('y') {
-        Some(stem) if stem.ends_with(|last| !"aeiou".contains(last)) => format!("{stem}ies"),
-        _ => format!("{word}s"),
-    }
 }
 
 #[cfg(test)]
@@ -210,12 +201,5 @@ mod tests {
     fn without_the_attribute_there_is_nothing_to_read() {
         let input: DeriveInput = parse_quote! { #[resource(inherit = A)] struct S; };
         assert!(KubeKeys::read(&input.attrs).is_ok_and(|keys| keys.is_none()));
-    }
-
-    #[test]
-    fn odd_words_have_plurals_too() {
-        for (word, plural) in [("", "s"), ("y", "ys"), ("by", "bies"), ("öy", "öies")] {
-            assert_eq!(to_plural(word), plural);
-        }
     }
 }

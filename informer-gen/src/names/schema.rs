@@ -50,7 +50,15 @@ pub(crate) fn segment(json: &str) -> String {
 
 /// The words of a part of a type name, with capitals: `PodIPs` is `Pod` and `Ips`.
 pub(crate) fn segment_words(segment: &str) -> Vec<String> {
-    snake(segment).split('_').map(capitalised).collect()
+    lower_words(segment)
+        .iter()
+        .map(|word| capitalised(word))
+        .collect()
+}
+
+/// The words of a part of a type name in lower case: `PodIPs` is `pod` and `ips`.
+pub(crate) fn lower_words(segment: &str) -> Vec<String> {
+    snake(segment).split('_').map(str::to_owned).collect()
 }
 
 /// Words that end in `s` and are no plural, or no regular one.

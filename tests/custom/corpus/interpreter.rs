@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use quote::ToTokens as _;
 use serde_json::{Map, Value};
-use syn::{Attribute, Expr, ExprLit, Fields, GenericArgument, Item, Lit, PathArguments, UseTree};
+use syn::{Attribute, Expr, ExprLit, Fields, GenericArgument, Ident, Item, Lit, PathArguments, UseTree};
 
 use super::natives::native;
 
@@ -22,8 +22,8 @@ pub(super) struct Program {
 /// A type that generated code declares.
 enum Declared {
     Struct(Vec<Field>),
-    /// A string: a known value, or any other.
-    Enum,
+    /// A string: one of these values, or any one.
+    Enum(Option<Vec<String>>),
 }
 
 struct Field {
@@ -182,8 +182,14 @@ impl Program {
             (Type::Vec(_) | Type::Map(_), value) => Err(format!("{} in place of {type_:?}", short(value))),
             (Type::Path(path), value) => match (self.types.get(path), native(path)) {
                 (Some(Declared::Struct(fields)), _) => self.structure(fields, value).map(Value::Object),
-                (Some(Declared::Enum), _) if value.is_string() => Ok(value.clone()),
-                (Some(Declared::Enum), _) => Err(format!("{} in place of a string", short(value))),
+                (Some(Declared::Enum(values)), _) => match (value.as_str(), values) {
+                    (Some(_), None) => Ok(value.clone()),
+                    (Some(text), Some(values)) if values.iter().any(|known| known == text) => {
+                        Ok(value.clone())
+                    }
+                    (Some(_), Some(_)) => Err(format!("{} is no variant", short(value))),
+                    (None, _) => Err(format!("{} in place of a string", short(value))),
+                },
                 (None, Some(pass)) => pass(value),
                 (None, None) => panic!("the type {path} is not known"),
             },
@@ -194,21 +200,27 @@ impl Program {
         match item {
             Item::Enum(item) => {
                 let last = item.variants.last().expect("an enum has variants");
-                assert!(
-                    serde_options(&last.attrs).contains_key("untagged"),
-                    "{}",
-                    item.ident
-                );
-                Some((item.ident.to_string(), Declared::Enum))
+                let values = item.variants.iter().map(|variant| {
+                    let renamed = serde_options(&variant.attrs).remove("rename").flatten();
+                    renamed.unwrap_or_else(|| plain(&variant.ident))
+                });
+                let is_open = serde_options(&last.attrs).contains_key("untagged");
+                let values = (!is_open).then(|| values.collect());
+                Some((item.ident.to_string(), Declared::Enum(values)))
             }
             Item::Struct(item) => {
                 let Fields::Named(fields) = &item.fields else {
                     return None;
                 };
-                assert_eq!(
-                    serde_options(&item.attrs)["rename_all"].as_deref(),
-                    Some("camelCase")
-                );
+                let json = match serde_options(&item.attrs)
+                    .remove("rename_all")
+                    .flatten()
+                    .as_deref()
+                {
+                    Some("camelCase") => camel,
+                    None => str::to_owned,
+                    Some(other) => panic!("the rule {other} is not known"),
+                };
                 let derives = item
                     .attrs
                     .iter()
@@ -221,9 +233,9 @@ impl Program {
                     let last = |path: Option<String>| {
                         path.and_then(|path| Some(path.rsplit("::").next()?.to_owned()))
                     };
-                    let name = field.ident.as_ref().expect("the field has a name").to_string();
+                    let name = plain(field.ident.as_ref().expect("the field has a name"));
                     let read = Field {
-                        json: take("rename").flatten().unwrap_or_else(|| camel(&name)),
+                        json: take("rename").flatten().unwrap_or_else(|| json(&name)),
                         type_: self.resolved(module, &field.ty),
                         is_default: take("default").is_some(),
                         decoder: last(take("deserialize_with").flatten()),
@@ -294,6 +306,11 @@ fn skipped_by_root(type_: &Type) -> Option<String> {
 
 fn short(value: &Value) -> String {
     value.to_string().chars().take(40).collect()
+}
+
+/// A name without `r#`.
+fn plain(name: &Ident) -> String {
+    name.to_string().trim_start_matches("r#").to_owned()
 }
 
 /// The JSON name of a field without `rename`.

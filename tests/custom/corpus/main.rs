@@ -12,6 +12,7 @@
 )]
 
 mod interpreter;
+mod kopium;
 mod natives;
 
 use std::collections::BTreeMap;

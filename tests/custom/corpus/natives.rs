@@ -28,6 +28,7 @@ pub(super) fn native(path: &str) -> Option<Pass> {
 fn of_rust(name: &str) -> Option<Pass> {
     Some(match name {
         "bool" => pass::<bool>,
+        "f64" => pass::<f64>,
         "i32" => pass::<i32>,
         "i64" => pass::<i64>,
         "String" => pass::<String>,
@@ -46,7 +47,7 @@ fn of_others(path: &str) -> Option<Pass> {
         "k8s_openapi::ByteString" => pass::<ByteString>,
         "k8s_openapi::apimachinery::pkg::util::intstr::IntOrString" => pass::<IntOrString>,
         "k8s_openapi::serde_json::Number" => pass::<Number>,
-        "k8s_openapi::serde_json::Value" => pass::<Value>,
+        "k8s_openapi::serde_json::Value" | "serde_json::Value" => pass::<Value>,
         _ => return None,
     })
 }

@@ -12,11 +12,11 @@ use crate::{Result, process};
 
 /// The size of the code of one project.
 #[derive(Default, Debug, PartialEq, Eq)]
-struct Size {
-    lines: usize,
-    comments: usize,
-    types: usize,
-    longest: usize,
+pub(super) struct Size {
+    pub(super) lines: usize,
+    pub(super) comments: usize,
+    pub(super) types: usize,
+    pub(super) longest: usize,
 }
 
 /// What to measure besides the size.
@@ -110,7 +110,7 @@ fn check(folder: &Path) -> Result<Duration> {
 }
 
 impl Size {
-    fn add_folder(&mut self, folder: &Path) -> Result<()> {
+    pub(super) fn add_folder(&mut self, folder: &Path) -> Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
             if path.is_dir() {
@@ -122,7 +122,7 @@ impl Size {
         Ok(())
     }
 
-    fn add(&mut self, text: &str) {
+    pub(super) fn add(&mut self, text: &str) {
         for line in text.lines() {
             self.lines += 1;
             self.comments += usize::from(line.trim_start().starts_with("//"));

@@ -50,7 +50,7 @@ enum Objects {
 }
 
 /// One kind in one version.
-struct Kind {
+pub(super) struct Kind {
     api_version: String,
     kind: String,
     /// Its type, below the crate.
@@ -122,7 +122,7 @@ fn generate(program: &Path, place: &Path, folder: &Path) -> Result<Project> {
 
 /// Parses the line that the program prints for a kind:
 /// `example.com/v1 Foo -> out/src/example_com/v1/foo.rs (2 types)`.
-fn kind(line: &str) -> Option<Kind> {
+pub(super) fn kind(line: &str) -> Option<Kind> {
     let (what, place) = line.split_once(" -> ")?;
     let (api_version, kind) = what.split_once(' ')?;
     let (path, _) = place.rsplit_once(" (")?;
@@ -207,7 +207,8 @@ fn decoder(place: &Path, projects: &[Project]) -> Command {
     command
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+/// Writes a file, and creates its folder.
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

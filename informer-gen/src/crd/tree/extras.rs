@@ -7,6 +7,7 @@ use super::plan::{Group, Kind, KindTypes, Version};
 use crate::crd::read::Found;
 use crate::crd::types::library::Library;
 use crate::crd::types::parts::{NamedPart, Part};
+use crate::names::constant;
 
 /// The module of a group with the text of definitions and schemas.
 pub(super) const MODULE: &str = "definitions";
@@ -69,10 +70,6 @@ pub(super) fn module(group: &Group<'_>, found: &[Found], style: &Style) -> Strin
         }
     }
     text
-}
-
-fn constant(name: &str) -> String {
-    name.to_ascii_uppercase().replace('-', "_")
 }
 
 /// The implementations for a kind, at the end of the file of its types.

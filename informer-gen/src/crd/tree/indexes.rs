@@ -6,7 +6,7 @@ use super::plan::{Kind, KindTypes, Version};
 use super::trim::at;
 use crate::crd::definition::{self, Schema};
 use crate::crd::types::library::Library;
-use crate::names::schema as names;
+use crate::names::{constant, schema as names};
 
 /// The most nested containers of one field: `Required<Vec<Option<T>>>` has three.
 const LAYERS: usize = 3;
@@ -95,7 +95,7 @@ fn passes_a_map(schema: &Schema, steps: &[String]) -> bool {
 
 fn declaration(kind: &Kind<'_>, index: &IndexBy, value: &str) -> String {
     let (type_name, name) = (&kind.type_name, &index.name);
-    let constant = name.to_ascii_uppercase();
+    let constant = constant(name);
     format!(
         "    /// The definition of the index `{name}`, for the options of a factory.
     const BY_{constant}: &'static ::informers::IndexDefinition<{type_name}, {value}>;
@@ -114,7 +114,7 @@ fn declaration(kind: &Kind<'_>, index: &IndexBy, value: &str) -> String {
 
 fn implementation(kind: &Kind<'_>, index: &IndexBy, value: &str) -> String {
     let (type_name, name, extension) = (&kind.type_name, &index.name, kind.alias("Indexes"));
-    let constant = name.to_ascii_uppercase();
+    let constant = constant(name);
     let mut walk = format!("values.push(::informers::__private::value::<{value}, _>(at));");
     for step in index.field.steps.iter().rev() {
         for _ in 1..LAYERS {

@@ -223,16 +223,12 @@ fn is_related(step: Option<&Step>, known: &KnownType) -> bool {
         Target::Value => segment,
         Target::Element => names::singular(&segment),
     };
-    let lower = |text: &str| {
-        let words = names::segment_words(text).into_iter();
-        words.map(|word| word.to_lowercase()).collect::<Vec<_>>()
-    };
-    let name = lower(known.name);
+    let name = names::lower_words(known.name);
     let is_part = |word: &String| {
         let is_in_name = word.len() > 2 && name.iter().any(|other| other.starts_with(word.as_str()));
         is_in_name || known.words.contains(&word.as_str())
     };
-    lower(&segment).iter().any(is_part)
+    names::lower_words(&segment).iter().any(is_part)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub enum Variation {
     Missing,
     /// Properties are null, also where the schema does not allow it.
     Null,
-    /// Objects have properties that the schema does not name.
+    /// Objects have properties that the schema does not name, and enums values.
     Unknown,
     /// All of these.
     Everything,
@@ -137,7 +137,8 @@ impl Fuzzer {
             .collect();
         if let Some(value) = self.one_of(&allowed) {
             // A newer server may have more values.
-            return match value.is_string() && self.chance(10) {
+            let is_newer = value.is_string() && self.variation.has(Variation::Unknown) && self.chance(10);
+            return match is_newer {
                 true => json!("AValueOfTheFuture"),
                 false => (*value).clone(),
             };
@@ -317,5 +318,23 @@ mod tests {
         let has_first = |object: &Value| object["spec"].get("p0").is_some_and(Value::is_string);
         assert!(objects.iter().all(has_first));
         assert!(!draw(Variation::Missing).iter().all(has_first));
+    }
+
+    #[test]
+    fn an_enum_has_other_values_only_in_objects_with_unknown_properties() {
+        let mode = json!({ "type": "string", "enum": ["A", "B"] });
+        let schema = json!({ "type": "object", "required": ["mode"], "properties": { "mode": mode } });
+        for variation in Variation::ALL {
+            let mut fuzzer = Fuzzer::new(7);
+            let mut is_known = || {
+                let object = fuzzer.object("a/v1", "A", &schema, variation);
+                object
+                    .get("mode")
+                    .and_then(Value::as_str)
+                    .is_none_or(|mode| mode == "A" || mode == "B")
+            };
+            let all_known = (0..200).all(|_| is_known());
+            assert_eq!(all_known, !variation.has(Variation::Unknown), "{variation:?}");
+        }
     }
 }
