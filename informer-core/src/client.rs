@@ -7,12 +7,13 @@ use std::task::{Context, Poll};
 
 use http::header::{ACCEPT_ENCODING, HeaderValue, USER_AGENT};
 use secrecy::ExposeSecret as _;
-use tower::util::{MapErrLayer, MapResponseLayer};
+use tower::util::{MapErrLayer, MapRequestLayer, MapResponseLayer};
 use tower::{Layer, Service};
 
 use crate::fast_paths;
 use crate::source::{CredentialError, DecodesGzip, Origin, describe_auth};
 use kubeconfig::Files;
+use token_file::TokenFile;
 
 mod connect;
 #[cfg(feature = "rustls-tls")]
@@ -23,6 +24,7 @@ mod pool;
 mod proxy;
 #[cfg(feature = "rustls-tls")]
 mod tls;
+mod token_file;
 mod transport;
 
 /// Creates a client from the environment: `$KUBECONFIG`, else `~/.kube/config`, else the service account of
@@ -39,15 +41,15 @@ pub async fn try_default() -> Result<kube::Client, ClientError> {
 pub async fn try_default_with(options: ClientOptions) -> Result<kube::Client, ClientError> {
     let files = Files::of_environment();
     let (mut config, origin) = match files.load().await {
-        Ok(config) => (config, Origin::new(&files.to_string())),
+        Ok(config) => (config, files.to_string()),
         Err(error) => (
             kube::Config::incluster().map_err(|_| error)?,
-            Origin::new("the service account in /var/run/secrets/kubernetes.io/serviceaccount"),
+            "the service account in /var/run/secrets/kubernetes.io/serviceaccount".to_owned(),
         ),
     };
     config.apply_debug_overrides();
     proxy::apply_exemptions(&mut config, |name| std::env::var(name).ok());
-    build(config, options, Some(origin))
+    build(config, options, Some(&origin))
 }
 
 /// Options of a client.
@@ -119,17 +121,24 @@ pub fn from_config(config: kube::Config) -> Result<kube::Client, ClientError> {
 
 /// Like [`from_config`], with options.
 pub fn from_config_with(config: kube::Config, options: ClientOptions) -> Result<kube::Client, ClientError> {
-    let file = config.auth_info.token_file.as_ref();
-    let origin = file.map(|file| Origin::new(&format!("the token file {file}")));
-    build(config, options, origin)
+    build(config, options, None)
 }
 
+/// `configured_by` is where the configuration comes from, if it is known.
 fn build(
     mut config: kube::Config,
     options: ClientOptions,
-    origin: Option<Origin>,
+    configured_by: Option<&str>,
 ) -> Result<kube::Client, ClientError> {
     check(&config)?;
+    let tokens = TokenFile::take(&mut config.auth_info)?;
+    let mut origin = Origin::new(&config.cluster_url);
+    if let Some(file) = configured_by {
+        origin = origin.configured_by(file);
+    }
+    if let Some(tokens) = &tokens {
+        origin = origin.credentials_of(&tokens.to_string());
+    }
     let is_compressed = !std::mem::replace(&mut config.disable_compression, true);
     config.default_retry = false;
     // The write timeout stays: it applies only while a request is sent, and a watch sends nothing after that.
@@ -150,19 +159,20 @@ fn build(
                 why: "kube panicked; the panic message has the reason".to_owned(),
             },
         })?
-        .map_err(|error| of_build(&error, plugin.as_deref()))?
-        .with_layer(&MapErrLayer::new({
-            let origin = origin.clone();
-            move |error| {
-                let error = CredentialError::replace(error, plugin.as_deref());
-                match &origin {
-                    Some(origin) => origin.attach(error),
-                    None => error,
-                }
+        .map_err(|error| of_build(&error, plugin.as_deref(), &origin))?
+        .with_layer(&MapRequestLayer::new({
+            let tokens = tokens.clone();
+            move |request| match &tokens {
+                Some(tokens) => tokens.sign(request),
+                None => request,
             }
         }))
+        .with_layer(&MapErrLayer::new({
+            let origin = origin.clone();
+            move |error| origin.attach(CredentialError::replace(error, plugin.as_deref()))
+        }))
         .with_layer(&MapResponseLayer::new(move |response| {
-            name_credentials(response, origin.as_ref())
+            name_credentials(response, &origin, tokens.as_ref())
         }));
     Ok(if is_compressed {
         builder.with_layer(&layer()).build()
@@ -172,11 +182,16 @@ fn build(
 }
 
 /// Adds the origin of the credentials to a response that does not accept them.
-fn name_credentials<B>(mut response: http::Response<B>, origin: Option<&Origin>) -> http::Response<B> {
-    if response.status() == http::StatusCode::UNAUTHORIZED
-        && let Some(origin) = origin
-    {
+fn name_credentials<B>(
+    mut response: http::Response<B>,
+    origin: &Origin,
+    tokens: Option<&TokenFile>,
+) -> http::Response<B> {
+    if response.status() == http::StatusCode::UNAUTHORIZED {
         response.extensions_mut().insert(origin.clone());
+        if let Some(tokens) = tokens {
+            tokens.refused();
+        }
     }
     response
 }
@@ -305,13 +320,13 @@ fn plugin_of(config: &kube::Config) -> Option<String> {
     Some(Path::new(name).display().to_string())
 }
 
-fn of_build(error: &kube::Error, plugin: Option<&str>) -> ClientError {
+fn of_build(error: &kube::Error, plugin: Option<&str>, origin: &Origin) -> ClientError {
     let why = match error {
         kube::Error::TlsRequired => {
             "the cluster URL is https, but the program is built without TLS; enable the feature `rustls-tls`"
                 .to_owned()
         }
-        kube::Error::Auth(error) => describe_auth(error, plugin),
+        kube::Error::Auth(error) => describe_auth(error, plugin) + &origin.in_brackets(),
         // The URL of a proxy may contain a password.
         kube::Error::ProxyProtocolUnsupported { proxy_url } => format!(
             "a proxy by {} is not supported; use http, https or socks5",

@@ -60,6 +60,7 @@ pub use error::debug_error as __debug_error;
 #[doc(hidden)]
 pub mod __options {
     pub use crate::informer::{AWAITED, InformerOptions, Namespaces, check_namespace};
+    pub use crate::store::total::TotalBytes;
 }
 pub use handler::{
     AsyncEventHandler, Deleted, Event, EventHandler, Filtered, HandlerOptions, HandlerResync, Handlers,

@@ -27,6 +27,7 @@ use crate::resource_version::ResourceVersion;
 use crate::scope::Revision;
 use crate::source::{ListWatch, SourceError};
 use crate::status::{RelistReason, Reporter, State};
+use crate::store::{ByteShare, Reservation};
 use crate::sync::simulation;
 use crate::warm::WarmFile;
 
@@ -129,6 +130,10 @@ pub(crate) struct Reflector<K> {
     budget: Option<RequestBudget>,
     /// Held while the whole state is read.
     turn: Option<ReadTurn>,
+    /// Where the size of the store is counted, if several informers share a limit.
+    share: Option<Arc<ByteShare>>,
+    /// What the whole state that is being read adds to it.
+    reservation: Option<Reservation>,
     /// The file of a warm start, until it was read.
     saved: Option<Arc<WarmFile<K>>>,
     /// How long a watch from a saved version may be silent.
@@ -161,6 +166,8 @@ impl<K: Object> Reflector<K> {
             random,
             budget: None,
             turn: None,
+            share: None,
+            reservation: None,
             saved: None,
             confirm_within: Duration::ZERO,
         }
@@ -169,6 +176,11 @@ impl<K: Object> Reflector<K> {
     /// Shares a budget of requests with other reflectors.
     pub(crate) fn share(&mut self, budget: Option<RequestBudget>) {
         self.budget = budget;
+    }
+
+    /// Counts what it reads in the total of several informers.
+    pub(crate) fn count_in(&mut self, share: Option<Arc<ByteShare>>) {
+        self.share = share;
     }
 
     /// Starts from a saved cache, if the file can be used.
@@ -204,6 +216,7 @@ impl<K: Object> Reflector<K> {
     /// Reports that no request is sent, until the next [`run`](Self::run).
     pub(crate) fn pause(&mut self) {
         self.turn = None;
+        self.release();
         self.reporter.paused();
     }
 
@@ -215,6 +228,7 @@ impl<K: Object> Reflector<K> {
     /// Removes the scope and its objects from the store.
     pub(crate) async fn leave(&mut self, revision: Revision) -> Result<(), Closed> {
         self.turn = None;
+        self.release();
         self.queue.scope_changed(ScopeChange::Removed, revision).await
     }
 
@@ -222,6 +236,7 @@ impl<K: Object> Reflector<K> {
     /// it then reads the whole state, not older than what it saw.
     pub(crate) async fn run(&mut self) {
         self.turn = None;
+        self.release();
         let Ok(mut phase) = self.first_phase().await else {
             return;
         };
@@ -240,6 +255,8 @@ impl<K: Object> Reflector<K> {
             };
             let step = step.instrument(span).await;
             self.turn = None;
+            // What was read is queued, or was dropped.
+            self.reservation = None;
             let Ok(Next {
                 phase: next,
                 pause: after,

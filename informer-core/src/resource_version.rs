@@ -30,9 +30,6 @@ enum Repr {
 impl ResourceVersion {
     /// Creates a version from the text the server sent.
     pub fn new(text: &str) -> Self {
-        if let Some(number) = short_number(text) {
-            return Self(Repr::Number(number.into()));
-        }
         if is_number(text)
             && let Ok(number) = text.parse()
         {
@@ -44,11 +41,10 @@ impl ResourceVersion {
     /// The version in an object's metadata; `None` if it is absent, empty or not
     /// [acceptable](Self::is_acceptable).
     pub fn of(meta: &ObjectMeta) -> Option<Self> {
-        let text = meta.resource_version.as_deref()?;
-        if let Some(number) = short_number(text) {
-            return Some(Self(Repr::Number(number.into())));
-        }
-        is_acceptable(text).then(|| Self::new(text))
+        meta.resource_version
+            .as_deref()
+            .filter(|text| is_acceptable(text))
+            .map(Self::new)
     }
 
     /// Whether this is a valid version: 1 to 128 printable ASCII characters, without blanks.
@@ -87,20 +83,6 @@ const LONGEST: usize = 128;
 
 pub(crate) fn is_acceptable(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-/// The value of a number of at most 19 digits, which no `u64` overflows. Versions are parsed several times for
-/// each event, and all of etcd's are such numbers.
-fn short_number(text: &str) -> Option<u64> {
-    const DIGITS: usize = 19;
-    let bytes = text.as_bytes();
-    if !(1..=DIGITS).contains(&bytes.len()) || bytes[0] == b'0' && bytes.len() > 1 {
-        return None;
-    }
-    bytes.iter().try_fold(0_u64, |number, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        (digit <= 9).then(|| number * 10 + u64::from(digit))
-    })
 }
 
 /// Only digits and no leading zero, except "0" itself: the format of the Kubernetes API.
@@ -160,13 +142,6 @@ mod tests {
         check("9", "10", Some(Ordering::Less));
         check("10", "10", Some(Ordering::Equal));
         check("0", "1", Some(Ordering::Less));
-        // The longest short number, and the shortest long one.
-        check(
-            "9999999999999999999",
-            "10000000000000000000",
-            Some(Ordering::Less),
-        );
-        check("9999999999999999998", "9999999999999999999", Some(Ordering::Less));
         let long = "9".repeat(60);
         let longer = format!("1{}", "0".repeat(60));
         check(&long, &longer, Some(Ordering::Less));

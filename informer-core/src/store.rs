@@ -15,6 +15,7 @@ mod select;
 mod snapshot;
 mod stale;
 mod state;
+pub(crate) mod total;
 mod tree;
 mod ttl;
 mod versions;
@@ -37,6 +38,7 @@ pub use crate::storage::ObjectRef;
 // The write side: only the committer writes.
 pub(crate) use self::{
     replace::{ListedObject, Missing, Outcome, Replacement},
+    total::{ByteShare, Reservation},
     writer::{IndexerWriter, Retired},
 };
 

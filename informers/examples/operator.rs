@@ -10,7 +10,6 @@ use std::{fmt::Debug, iter::zip, process::ExitCode, sync::Arc, time::Duration};
 use generated::hosting_example_com::v1::Website;
 use informer_testing::demo::{self, Demo, End, Program, Script};
 use informers::controller::{Action, Controller, LeaderElection, Manager, Predicate, Request, terminated};
-use informers::health::Health;
 use informers::{Event, Object, SharedInformer, SharedInformerFactory, client};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -47,8 +46,9 @@ async fn operate(demo: &mut Demo) -> demo::Result {
     })?;
     // One replica works, and the others wait with full caches until it ends.
     let manager = manager(&client, factory)?.leader_election(election(client));
-    let health = manager.health();
-    demo.serve_probes(health, Health::ready, Health::live).await?;
+    if let Some(listener) = demo.probe_listener().await? {
+        tokio::spawn(manager.health().serve_on(listener));
+    }
     let stop = async |end: End| tokio::select! { () = terminated() => {}, () = end => {} };
     demo.run_until_end(|end| manager.run_until(stop(end))).await?;
     Ok(())

@@ -157,6 +157,25 @@ async fn a_namespace_that_is_removed_and_added_at_once_is_complete() {
     informer.shutdown().await;
 }
 
+/// The same with tasks that run at the same time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_namespace_that_is_removed_and_added_often_is_complete() {
+    let server = server();
+    let informer = of_namespaces(&server, &["web", "late"]);
+    let received = Recorder::new();
+    received.add_to(&informer);
+    start(&informer).await;
+    for round in 0..200 {
+        informer.remove_namespace("late").unwrap();
+        informer.add_namespace("late").unwrap();
+        informer.settled().await.unwrap();
+        assert_eq!(keys(&informer), ["late/l", "late/m", "web/w"], "round {round}");
+    }
+    quiet(&informer).await;
+    assert_eq!(received.final_state().unwrap().len(), 3);
+    informer.shutdown().await;
+}
+
 /// Also before the start, and the sync waits for it. An informer without namespaces is in sync, and empty.
 #[tokio::test(start_paused = true)]
 async fn the_first_sync_waits_for_added_namespaces_and_not_for_removed_ones() {

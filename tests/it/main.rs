@@ -68,4 +68,5 @@ mod scenario_setup;
 mod scripted;
 mod storm;
 mod support;
+mod total_bytes;
 mod warm_start;

@@ -1,10 +1,11 @@
 //! Many informers that share a budget: they neither start nor fail all at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use informer_core::{InitialState, RequestBudget, RequestBudgetOptions, SharedInformer};
 use informer_testing::{ApiServer, Fault, Rule};
+use informers::SharedInformerFactory;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
@@ -102,4 +103,46 @@ async fn initial_reads_are_limited_and_all_complete() {
         took >= Duration::from_secs(9) && took < Duration::from_secs(20),
         "{took:?}"
     );
+}
+
+/// Nothing is configured: ten reads at a time, and those that waited begin at different times.
+#[tokio::test(start_paused = true)]
+async fn a_factory_limits_and_spreads_its_initial_reads_by_default() {
+    let server = server();
+    server
+        .faults()
+        .add(Rule::new(Fault::Delay(Duration::from_secs(1))));
+    let factory = SharedInformerFactory::builder(server.client())
+        .namespaces((0..30).map(|number| format!("n{number}")))
+        .initial_state(InitialState::List)
+        .build()
+        .unwrap();
+    factory.informer_for::<ConfigMap>();
+    let begun = Instant::now();
+    factory.start();
+    let (mut most, mut starts) = (0, BTreeSet::new());
+    while begun.elapsed() < Duration::from_secs(10) {
+        let before = server.requests().of("configmaps").len();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let more = server.requests().of("configmaps").len() - before;
+        most = most.max(more);
+        if more > 0 {
+            starts.insert(begun.elapsed().as_millis());
+        }
+    }
+    factory.wait_for_sync().await.unwrap();
+    assert!(most <= 10, "{most} requests in a millisecond");
+    assert!(starts.len() > 10, "they began together: {starts:?}");
+    let list = factory.status().informers[0]
+        .scopes
+        .iter()
+        .filter_map(|scope| scope.last_list)
+        .map(|list| list.at)
+        .max();
+    let took = list.unwrap().duration_since(begun);
+    assert!(
+        took >= Duration::from_secs(3) && took < Duration::from_secs(6),
+        "three rounds of a second each: {took:?}"
+    );
+    factory.shutdown().await;
 }

@@ -20,6 +20,8 @@ use tokio::sync::{Notify, broadcast};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
+use crate::sync::Mutex;
+
 /// The protocols of a server. All servers speak HTTP/1.1.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaks {
@@ -41,6 +43,8 @@ pub(super) struct Seen {
     pub(super) http2_requests: AtomicUsize,
     pub(super) http1_requests: AtomicUsize,
     events: broadcast::Sender<Bytes>,
+    /// The only token that is accepted; any if there is none.
+    token: Mutex<Option<String>>,
     /// Ends every open connection in order: GOAWAY.
     closing: Arc<Notify>,
 }
@@ -86,6 +90,7 @@ impl Server {
             http2_requests: AtomicUsize::new(0),
             http1_requests: AtomicUsize::new(0),
             events: broadcast::channel(16).0,
+            token: Mutex::new(None),
             closing: Arc::default(),
         });
         let of_tasks = Arc::clone(&seen);
@@ -122,6 +127,11 @@ impl Server {
     /// Sends an event to every open watch.
     pub(super) fn event(&self, text: &'static str) {
         let _ = self.seen.events.send(Bytes::from_static(text.as_bytes()));
+    }
+
+    /// Answers 401 to requests with any other token from now on.
+    pub(super) fn accept_only(&self, token: &str) {
+        *self.seen.token.lock() = Some(format!("Bearer {token}"));
     }
 
     /// Closes all open connections in order.
@@ -178,6 +188,16 @@ fn answer(seen: &Arc<Seen>, request: &Request<Incoming>) -> Response<Frames> {
         .uri()
         .path_and_query()
         .map_or("", |target| target.as_str());
+    let has = request.headers().get(http::header::AUTHORIZATION);
+    if let Some(token) = &*seen.token.lock()
+        && has.is_none_or(|has| has != token.as_str())
+    {
+        let status = br#"{"kind":"Status","code":401,"reason":"Unauthorized","message":"Unauthorized"}"#;
+        let body = stream::iter([Ok(Frame::data(Bytes::from_static(status)))]).boxed();
+        let mut refusal = Response::new(StreamBody::new(body));
+        *refusal.status_mut() = http::StatusCode::UNAUTHORIZED;
+        return refusal;
+    }
     let first = Bytes::from_static(b"first");
     let frames = if target.contains("watch=true") {
         let events = stream::unfold(seen.events.subscribe(), |mut events| async {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rcgen::{CertificateParams, DnType, KeyPair};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::tests::list_with;
 use super::tls_server::{Server, Speaks, params};
@@ -12,11 +12,16 @@ use crate::source::Recovery;
 
 /// Writes a kubeconfig and its certificate authority.
 fn kubeconfig(folder: &Path, server: &Server, authority: &str) -> PathBuf {
+    kubeconfig_of(&json!({"token": "hunter2"}), folder, server, authority)
+}
+
+/// Writes a kubeconfig with these credentials, and its certificate authority.
+fn kubeconfig_of(user: &Value, folder: &Path, server: &Server, authority: &str) -> PathBuf {
     std::fs::write(folder.join("ca.crt"), authority).unwrap();
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "prod",
         "contexts": [{"name": "prod", "context": {"cluster": "east", "user": "me"}}],
-        "users": [{"name": "me", "user": {"token": "hunter2"}}],
+        "users": [{"name": "me", "user": user}],
         "clusters": [{"name": "east", "cluster": {
             "server": format!("https://127.0.0.1:{}", server.port), "certificate-authority": "ca.crt",
         }}],
@@ -31,12 +36,16 @@ fn authority(params: CertificateParams) -> String {
     params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
 }
 
-/// Lists with the client of a kubeconfig, and checks that the error names the server, and this as well.
-async fn check(server: &Server, path: &Path, expected: &str) {
+/// The client of a kubeconfig.
+async fn client_of(path: &Path) -> Result<kube::Client, ClientError> {
     let files = Files::Named(vec![path.to_owned()]);
     let config = files.load().await.unwrap();
-    let origin = Origin::new(&files.to_string());
-    let client = build(config, ClientOptions::default(), Some(origin)).unwrap();
+    build(config, ClientOptions::default(), Some(&files.to_string()))
+}
+
+/// Lists with the client of a kubeconfig, and checks that the error names the server, and this as well.
+async fn check(server: &Server, path: &Path, expected: &str) {
+    let client = client_of(path).await.unwrap();
     let error = list_with(client).await.err().expect("it fails");
     assert_eq!(error.recovery(), Recovery::NeedsAction, "{error}");
     let text = error.to_string();
@@ -70,4 +79,96 @@ async fn a_certificate_of_the_server_that_has_expired() {
     let path = kubeconfig(folder.path(), &server, &server.pem());
     let expected = "the server's certificate has expired; renew it, or correct the clock";
     check(&server, &path, expected).await;
+}
+
+/// The token is rotated while the program runs, and the file is written late.
+#[tokio::test]
+async fn a_token_file_is_read_again_when_the_server_refuses_its_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(Speaks::Http2(100)).await;
+    let token = folder.path().join("token");
+    std::fs::write(&token, "hunter2-old\n").unwrap();
+    // A kubeconfig may name it relative to itself.
+    let path = kubeconfig_of(
+        &json!({"tokenFile": "token"}),
+        folder.path(),
+        &server,
+        &server.pem(),
+    );
+    let client = client_of(&path).await.unwrap();
+    server.accept_only("hunter2-old");
+    assert!(list_with(client.clone()).await.is_ok());
+
+    server.accept_only("hunter2-new");
+    let error = list_with(client.clone()).await.err().expect("it has expired");
+    assert_eq!(error.recovery(), Recovery::NeedsAction, "{error}");
+    let expected = format!(
+        "the server answered 401 Unauthorized: Unauthorized; the token or client certificate of the token \
+         file {} for https://127.0.0.1:{} is missing, has expired or was revoked; renew it",
+        token.display(),
+        server.port,
+    );
+    assert_eq!(error.to_string(), expected);
+
+    std::fs::write(&token, "hunter2-new").unwrap();
+    assert!(list_with(client.clone()).await.is_ok());
+    // Some programs get the file only at their start.
+    std::fs::remove_file(&token).unwrap();
+    assert!(list_with(client.clone()).await.is_ok());
+    server.accept_only("hunter2-newest");
+    assert!(list_with(client.clone()).await.is_err());
+    std::fs::write(&token, "hunter2-newest").unwrap();
+    assert!(list_with(client).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_file_that_cannot_be_used_is_named_without_its_contents() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(Speaks::Http1).await;
+    let token = folder.path().join("token");
+    let path = kubeconfig_of(
+        &json!({"tokenFile": token}),
+        folder.path(),
+        &server,
+        &server.pem(),
+    );
+    let contents = [
+        (None, "No such file"),
+        (Some(" \n"), "it is empty"),
+        (Some("hunter2\0"), "invalid in a header"),
+    ];
+    for (content, expected) in contents {
+        if let Some(content) = content {
+            std::fs::write(&token, content).unwrap();
+        }
+        let error = client_of(&path).await.err().expect("it has no token").to_string();
+        let file = format!("cannot use the token file {}: ", token.display());
+        assert!(error.contains(&file) && error.contains(expected), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+/// A plugin that cannot be started is an error of the client, before any request.
+#[tokio::test]
+async fn a_missing_plugin_is_named_with_its_kubeconfig_and_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(Speaks::Http1).await;
+    let plugin = json!({"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "no-such-plugin",
+        "interactiveMode": "Never",
+    }});
+    let path = kubeconfig_of(&plugin, folder.path(), &server, &server.pem());
+    let error = client_of(&path)
+        .await
+        .err()
+        .expect("it does not exist")
+        .to_string();
+    let expected = format!(
+        "the credential plugin \"no-such-plugin\" was not found; install it, or add its directory to PATH \
+         (configured by kubeconfig {}, for https://127.0.0.1:{})",
+        path.display(),
+        server.port,
+    );
+    assert!(error.ends_with(&expected), "{error}");
 }

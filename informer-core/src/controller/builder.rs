@@ -1,6 +1,5 @@
 //! The builder of a controller: what it watches, and its options.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -303,8 +302,10 @@ where
             } => [None, Some(&**new)],
             _ => change.states(),
         };
-        for key in distinct(states.into_iter().flatten().flat_map(&map)) {
-            sink.add(key, priority);
+        for object in states.into_iter().flatten() {
+            for key in map(object) {
+                sink.add(key, priority);
+            }
         }
     };
     informer
@@ -314,19 +315,6 @@ where
             resource: resource.to_owned(),
             source,
         })
-}
-
-/// The keys in their order, each once. A key that was added twice for one event would be reconciled twice if a
-/// worker took it in between.
-fn distinct(keys: impl Iterator<Item = ObjectKey>) -> Vec<ObjectKey> {
-    let mut keys: Vec<ObjectKey> = keys.collect();
-    // An update of most sources has one key, before and after.
-    keys.dedup();
-    if keys.len() > 1 {
-        let mut seen = HashSet::with_capacity(keys.len());
-        keys.retain(|key| seen.insert(key.clone()));
-    }
-    keys
 }
 
 /// What existed before and what is only repeated waits behind fresh changes.
@@ -359,24 +347,5 @@ impl<K: Object> fmt::Debug for ControllerBuilder<K> {
             .field("name", &self.name)
             .field("primary", &self.primary)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, not(feature = "__model")))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_event_adds_each_key_once_in_the_order_of_its_states() {
-        let check = |keys: &[&str], expected: &[&str]| {
-            let keys = keys.iter().map(|name| ObjectKey::namespaced("default", *name));
-            let distinct: Vec<String> = distinct(keys).iter().map(|key| key.name().to_owned()).collect();
-            assert_eq!(distinct, expected);
-        };
-        check(&[], &[]);
-        check(&["a"], &["a"]);
-        check(&["a", "a"], &["a"]);
-        check(&["a", "b"], &["a", "b"]);
-        check(&["b", "a", "b", "c", "a"], &["b", "a", "c"]);
     }
 }

@@ -24,7 +24,7 @@ use crate::source::protobuf::DecodeProtobuf;
 use crate::source::{KubeSource, ListWatch};
 use crate::status::StatusBoard;
 use crate::storage::{Packing, Storage};
-use crate::store::{self, IndexDefinition, IndexError, IndexValue, Indexer};
+use crate::store::{self, ByteShare, IndexDefinition, IndexError, IndexValue, Indexer};
 use crate::sync::{Latch, Mutex, Offload};
 use crate::warm::{Codec, WarmStart};
 
@@ -208,6 +208,10 @@ impl<K: Object> SharedInformerBuilder<K> {
         let (mut senders, receiver) =
             DeltaFifo::storing(scopes.iter().cloned(), queue, self.transform, packing);
         let (writer, indexer) = store::new();
+        let share = options.total_bytes.map(ByteShare::new);
+        if let Some(share) = &share {
+            writer.count_in(share.clone());
+        }
         for add in self.indexes {
             add(&indexer)?;
         }
@@ -234,6 +238,7 @@ impl<K: Object> SharedInformerBuilder<K> {
             synced: synced.clone(),
             reflector: options.reflector,
             budget: options.budget,
+            share,
             audit: options.audit,
             offload: options.offload,
             warm,

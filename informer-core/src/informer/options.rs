@@ -14,6 +14,7 @@ use crate::reflector::{ReflectorConfig, RequestBudget};
 use crate::scope::Scope;
 use crate::source::{self, KubeSourceError, KubeSourceOptions};
 use crate::status::WatchErrorHandler;
+use crate::store::total::TotalBytes;
 use crate::sync::Offload;
 
 /// The options of one informer, or of every informer of a factory.
@@ -31,6 +32,7 @@ pub struct InformerOptions {
     pub audit: Option<AuditOptions>,
     pub handler_defaults: HandlerOptions,
     pub budget: Option<RequestBudget>,
+    pub total_bytes: Option<TotalBytes>,
     pub runtime: Option<Handle>,
     /// Every informer gets a child of this token, so stopping one informer does not stop the others.
     pub token: CancellationToken,

@@ -22,7 +22,7 @@ use crate::scope::{Revision, Scope};
 use crate::selector::Selector;
 use crate::source::{ListOptions, ListWatch};
 use crate::status::{State, StatusBoard};
-use crate::store::Indexer;
+use crate::store::{ByteShare, Indexer};
 use crate::sync::{Latch, Mutex, Offload};
 
 /// The scopes of one informer, each with the task that lists and watches it.
@@ -40,6 +40,7 @@ pub(super) struct Parts<K> {
     pub(super) synced: Latch,
     pub(super) reflector: ReflectorConfig,
     pub(super) budget: Option<RequestBudget>,
+    pub(super) share: Option<Arc<ByteShare>>,
     pub(super) audit: Option<AuditOptions>,
     pub(super) offload: Offload,
     pub(super) warm: Option<Arc<WarmFiles<K>>>,
@@ -372,6 +373,7 @@ impl<K: Object> Parts<K> {
             drop(audit.of(&source));
         }
         let mut reflector = Reflector::new(source, queue, self.reflector.clone(), reporter, relist);
+        reflector.count_in(self.share.clone());
         // The source of awaited namespaces never answers, and would keep its turn for ever.
         if !scope.is_awaited() {
             reflector.share(self.budget.clone());

@@ -112,11 +112,6 @@ async fn call_async<K: Object>(
 
 /// The span of one call. At `TRACE`, because there is one per event; else this reads one variable.
 fn span<K: Object>(listener: &Listener<K>, event: &Event<K>) -> Span {
-    // The macro alone computes the fields of a disabled span too, if the program has no subscriber and
-    // any crate enables the feature `log` of tracing.
-    if !tracing::enabled!(tracing::Level::TRACE) {
-        return Span::none();
-    }
     tracing::trace_span!(
         "handler",
         handler = listener.name(),

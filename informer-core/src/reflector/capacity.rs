@@ -4,6 +4,7 @@ use super::{Reflector, ReflectorConfig};
 use crate::delta::ReplaceBuilder;
 use crate::key::ObjectKey;
 use crate::object::Object;
+use crate::resource_version::ResourceVersion;
 use crate::source::{SourceError, SourceObject};
 use crate::storage::Stored;
 
@@ -12,22 +13,48 @@ use crate::storage::Stored;
 pub(super) struct Others {
     objects: u64,
     bytes: u64,
+    /// The bytes of the scope that is being read, which the new state replaces.
+    replaced: u64,
 }
 
 impl<K: Object> Reflector<K> {
-    /// Measures the other scopes, before the whole state of this one is read.
-    pub(super) fn others(&self) -> Others {
+    /// Measures the other scopes, before the whole state of this one is read, and begins to count what is
+    /// read.
+    pub(super) fn begin_read(&mut self) -> Others {
+        let share = self.share.as_ref();
+        self.reservation = share.map(|share| share.reserve(self.queue.scope()));
+        self.others()
+    }
+
+    /// Ends the count of what was read and never queued.
+    pub(super) fn release(&mut self) {
+        self.reservation = None;
+        if let Some(share) = &self.share {
+            drop(share.reserve(self.queue.scope()));
+        }
+    }
+
+    /// Counts what was read until the store has it. It is queued next.
+    pub(super) fn queues(&mut self, version: &ResourceVersion) {
+        if let Some(reservation) = self.reservation.take() {
+            reservation.until(self.queue.scope(), version);
+        }
+    }
+
+    fn others(&self) -> Others {
         let Some(snapshot) = self.queue.stored() else {
             return Others::default();
         };
         let mut others = Others {
             objects: snapshot.len() as u64,
             bytes: snapshot.bytes(),
+            replaced: 0,
         };
         for stored in snapshot.stored_of(self.queue.scope()) {
             others.objects -= 1;
-            others.bytes -= u64::from(stored.bytes());
+            others.replaced += u64::from(stored.bytes());
         }
+        others.bytes -= others.replaced;
         others
     }
 
@@ -39,7 +66,13 @@ impl<K: Object> Reflector<K> {
     ) -> Result<(), SourceError> {
         let check = |builder: &ReplaceBuilder<K>| {
             let (objects, bytes) = (builder.seen() as u64, builder.bytes());
-            check(&self.config, others.objects + objects, others.bytes + bytes)
+            check(&self.config, others.objects + objects, others.bytes + bytes)?;
+            match &self.reservation {
+                Some(counted) if !counted.set(bytes.saturating_sub(others.replaced)) => {
+                    Err(self.total_reached())
+                }
+                _ => Ok(()),
+            }
         };
         if check(builder).is_err() {
             // Objects that wait for their transform may be updates of earlier ones, and are not packed.
@@ -57,7 +90,8 @@ impl<K: Object> Reflector<K> {
         let (objects, bytes) = (snapshot.len() as u64, snapshot.bytes());
         // Without a look-up where neither limit is near.
         let size = u64::from(object.bytes());
-        let Err(error) = check(&self.config, objects + 1, bytes + size) else {
+        let near = check(&self.config, objects + 1, bytes + size).and_then(|()| self.check_total(size));
+        let Err(error) = near else {
             return Ok(());
         };
         let key = ObjectKey::of(object.meta());
@@ -67,9 +101,26 @@ impl<K: Object> Reflector<K> {
             .map(Stored::bytes)
         {
             Some(before) if u64::from(before) >= size => Ok(()),
-            Some(before) => check(&self.config, objects, bytes - u64::from(before) + size),
+            Some(before) => {
+                let growth = size - u64::from(before);
+                check(&self.config, objects, bytes + growth)?;
+                self.check_total(growth)
+            }
             None => Err(error),
         }
+    }
+
+    /// Rejects a change by which all informers of the factory together would be larger than configured.
+    fn check_total(&self, growth: u64) -> Result<(), SourceError> {
+        match &self.share {
+            Some(share) if !share.total().has_room_for(growth) => Err(self.total_reached()),
+            _ => Ok(()),
+        }
+    }
+
+    fn total_reached(&self) -> SourceError {
+        let limit = self.share.as_ref().map_or(0, |share| share.total().limit());
+        SourceError::TotalReached { limit }
     }
 }
 

@@ -60,6 +60,7 @@ impl<K: Object> Reflector<K> {
         let state = builder.finish_with(version.clone(), rewind).await;
         let coverage = Coverage::of(state.unreadable);
         let unusable = state.unreadable + state.unusable.len();
+        self.queues(&version);
         self.queue.replace_all(state).await?;
         self.turn = None;
         self.memory.advance(Instant::now());
@@ -79,7 +80,7 @@ impl<K: Object> Reflector<K> {
     ) -> Result<(ReplaceBuilder<K>, ResourceVersion), SourceError> {
         let mut limit = self.memory.limit(from, self.config.page_size);
         let mut builder = self.queue.begin_replace();
-        let others = self.others();
+        let others = self.begin_read();
         let mut version: Option<ResourceVersion> = None;
         let mut continue_token: Option<String> = None;
         let mut last_token: Option<String> = None;

@@ -26,16 +26,18 @@ impl<K: Object> Reflector<K> {
             return Ok(self.memory.start());
         };
         let mut builder = self.queue.begin_seed();
-        let others = self.others();
+        let others = self.begin_read();
         for object in objects {
             builder.upsert(object).await;
             if let Err(error) = self.check_state(&mut builder, others).await {
                 // The limit was lowered, or another scope has grown.
                 self.reporter.seed_refused(&error);
+                self.release();
                 return Ok(self.memory.start());
             }
         }
         let state = builder.finish_seed(version.clone()).await;
+        self.queues(&version);
         self.queue.replace_all(state).await?;
         let phase = self.memory.seeded(version, continuation);
         self.reporter.seeded(self.memory.position());

@@ -61,13 +61,13 @@ impl<K: Object> Reflector<K> {
     /// stop, and without this a server that never sends the bookmark would block the informer. The deadline
     /// of the watch limits the whole.
     async fn read_initial(
-        &self,
+        &mut self,
         stream: &mut WatchStream<K>,
         builder: &mut ReplaceBuilder<K>,
         deadline: Instant,
     ) -> Result<ResourceVersion, ListFailure> {
         let begun = Instant::now();
-        let others = self.others();
+        let others = self.begin_read();
         let mut most = 0;
         let mut until = self.next_progress(deadline);
         let mut applied: Option<Instant> = None;

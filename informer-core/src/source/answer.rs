@@ -199,7 +199,7 @@ impl BodyReader {
 /// credential plugins is left out: it may contain a token.
 fn of_kube(error: &kube::Error) -> SourceError {
     if let Some(why) = credentials::missing(error) {
-        let whose = Origin::of(error).map(|origin| format!(" (configured by {origin})"));
+        let whose = Origin::of(error).map(Origin::in_brackets);
         return SourceError::Request(why + &whose.unwrap_or_default());
     }
     match error {

@@ -79,6 +79,17 @@ pub enum SourceError {
         /// The option that sets the limit.
         setting: &'static str,
     },
+    /// The objects of the server are more than all informers of a factory may hold together. The cache keeps
+    /// its last state.
+    #[error(
+        "all caches of the factory together would hold more than {limit} bytes; this one stays at its last \
+         state until the server has less or another cache is released; raise `max_total_bytes`, or cache less: \
+         a label selector, fewer namespaces, a projection, packed storage"
+    )]
+    TotalReached {
+        /// The limit in bytes.
+        limit: u64,
+    },
     /// The request could not be sent because of its selector, credentials or URL.
     #[error("cannot send the request: {}", Printable::message(.0))]
     Request(String),
@@ -134,7 +145,10 @@ impl SourceError {
 
     /// Whether the objects of the server are more than the informer may hold.
     pub fn is_limit_reached(&self) -> bool {
-        matches!(self, Self::LimitReached { .. } | Self::ListTooLarge { .. })
+        matches!(
+            self,
+            Self::LimitReached { .. } | Self::TotalReached { .. } | Self::ListTooLarge { .. }
+        )
     }
 
     /// Whether the requested version has expired (410, `Expired` or `Gone`): list again.

@@ -6,15 +6,51 @@ use std::sync::Arc;
 
 use tower::BoxError;
 
-/// Where a client's configuration comes from, as a phrase: `kubeconfig ~/.kube/config`.
+/// Where a client's configuration comes from, and which server it is for.
 ///
-/// It is added to the errors of connections and to responses with 401, so that a message can name it.
+/// It is added to the errors of connections and to responses with 401, so that a message can name them.
 #[derive(Clone, Debug)]
-pub(crate) struct Origin(Arc<str>);
+pub(crate) struct Origin {
+    /// The server: `https://10.0.0.1:6443`.
+    server: Arc<str>,
+    /// The configuration, as a phrase: `kubeconfig ~/.kube/config`.
+    configured_by: Option<Arc<str>>,
+    /// The file of the credentials, if it is another one.
+    credentials: Option<Arc<str>>,
+}
 
 impl Origin {
-    pub(crate) fn new(phrase: &str) -> Self {
-        Self(phrase.into())
+    pub(crate) fn new(server: &http::Uri) -> Self {
+        let scheme = server.scheme_str().unwrap_or("https");
+        // Without the path, and without a password before the host.
+        let (host, port) = (server.host().unwrap_or_default(), server.port());
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        Self {
+            server: format!("{scheme}://{host}{port}").into(),
+            configured_by: None,
+            credentials: None,
+        }
+    }
+
+    /// Sets the configuration, as a phrase.
+    pub(crate) fn configured_by(mut self, phrase: &str) -> Self {
+        self.configured_by = Some(phrase.into());
+        self
+    }
+
+    /// Sets the file of the credentials, as a phrase.
+    pub(crate) fn credentials_of(mut self, phrase: &str) -> Self {
+        self.credentials = Some(phrase.into());
+        self
+    }
+
+    /// Everything that is known, to be appended to an error.
+    pub(crate) fn in_brackets(&self) -> String {
+        let server = &self.server;
+        match &self.configured_by {
+            Some(file) => format!(" (configured by {file}, for {server})"),
+            None => format!(" (for {server})"),
+        }
     }
 
     /// Adds the origin to an error. Its text stays the same.
@@ -29,12 +65,6 @@ impl Origin {
     pub(super) fn of<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e Self> {
         let found = super::answer::causes(error).find_map(|cause| cause.downcast_ref::<WithOrigin>());
         found.map(|error| &error.origin)
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
@@ -61,7 +91,11 @@ impl StdError for WithOrigin {
 /// What to do about credentials that the server does not accept (401).
 pub(super) fn unauthorized(origin: Option<&Origin>) -> String {
     let whose = match origin {
-        Some(origin) => format!("the token or client certificate of {origin}"),
+        Some(origin) => {
+            let file = origin.credentials.as_ref().or(origin.configured_by.as_ref());
+            let of = file.map(|file| format!(" of {file}")).unwrap_or_default();
+            format!("the token or client certificate{of} for {}", origin.server)
+        }
         None => "the token or client certificate".to_owned(),
     };
     format!("{whose} is missing, has expired or was revoked; renew it")
@@ -69,10 +103,8 @@ pub(super) fn unauthorized(origin: Option<&Origin>) -> String {
 
 /// Adds what to do to the text of a connection that cannot be established.
 pub(super) fn advise_connect(text: String, origin: Option<&Origin>) -> String {
-    let of = match origin {
-        Some(origin) => format!(" of {origin}"),
-        None => String::new(),
-    };
+    let file = origin.and_then(|origin| origin.configured_by.as_ref());
+    let of = file.map(|file| format!(" of {file}")).unwrap_or_default();
     let lower = text.to_ascii_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
     // An authority of another cluster that has the name of the right one is found by the signature.
@@ -107,9 +139,19 @@ pub(super) fn advise_connect(text: String, origin: Option<&Origin>) -> String {
 mod tests {
     use super::*;
 
+    /// Checks that the page of errors has the text, with `..` for the file.
+    fn documented(advice: &str) {
+        const PAGE: &str = include_str!("../../../docs/operating/states.md");
+        let text = advice.replace("kubeconfig /etc/k/config", "..");
+        assert!(
+            PAGE.contains(&format!("``{text}``")),
+            "the page has no ``{text}``"
+        );
+    }
+
     #[test]
     fn every_failure_to_connect_names_the_file_and_says_what_to_do() {
-        let origin = Origin::new("kubeconfig /etc/k/config");
+        let origin = Origin::new(&"https://a:1".parse().unwrap()).configured_by("kubeconfig /etc/k/config");
         let cases = [
             (
                 "a:1 (HTTP/2): invalid peer certificate: UnknownIssuer",
@@ -141,6 +183,7 @@ mod tests {
             assert!(advised.starts_with(&format!("{text}; ")), "{advised}");
             assert!(advised.contains(advice), "{advised}");
             assert!(advised.contains("kubeconfig /etc/k/config"), "{advised}");
+            documented(&advised[text.len() + 2..]);
             let without = advise_connect(text.to_owned(), None);
             assert!(
                 without.contains(advice) && !without.contains("kubeconfig"),
@@ -152,6 +195,7 @@ mod tests {
             expired.ends_with("renew it, or correct the clock of this machine"),
             "{expired}"
         );
+        documented("the server's certificate has expired; renew it, or correct the clock of this machine");
         let other = advise_connect("timed out".to_owned(), Some(&origin));
         assert_eq!(other, "timed out");
     }

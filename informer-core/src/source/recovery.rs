@@ -28,6 +28,7 @@ impl SourceError {
             Self::TooLarge { .. }
             | Self::ListTooLarge { .. }
             | Self::LimitReached { .. }
+            | Self::TotalReached { .. }
             | Self::Request(_) => Recovery::NeedsAction,
         }
     }

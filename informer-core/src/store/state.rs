@@ -1,13 +1,14 @@
 //! One immutable version of the store's contents, and the cell that publishes the newest.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
 
 use super::freshness::FreshnessCell;
 use super::index::AnyIndex;
 use super::stale::Stale;
+use super::total::ByteShare;
 use super::tree::{Packed, Tree};
 use super::versions::Versions;
 use crate::storage::Stored;
@@ -64,6 +65,8 @@ pub(super) struct StoreShared<K> {
     /// Whether commits run index functions of users. Set before the first such index is built, and never
     /// reset.
     pub(super) user_code: AtomicBool,
+    /// Where its size is counted, if several stores share a limit.
+    share: OnceLock<Arc<ByteShare>>,
 }
 
 /// Accessible to the publisher only.
@@ -97,7 +100,13 @@ impl<K> StoreShared<K> {
                 },
             }),
             user_code: AtomicBool::new(false),
+            share: OnceLock::new(),
         }
+    }
+
+    /// Counts the size of the store from now on. A second call changes nothing.
+    pub(super) fn count_in(&self, share: Arc<ByteShare>) {
+        let _ = self.share.set(share);
     }
 
     /// The newest state, for a read by a user.
@@ -137,7 +146,10 @@ impl<K> StoreShared<K> {
         publishing: &mut Publishing<K>,
         state: Arc<StoreState<K>>,
     ) -> Vec<Arc<StoreState<K>>> {
-        let old = self.current.swap(state);
+        let old = self.current.swap(state.clone());
+        if let Some(share) = self.share.get() {
+            share.published(old.bytes, state.bytes, &state.versions);
+        }
         match &mut publishing.shelf {
             RetiredStates::Open { retired, survivors } => {
                 retired.push(old);
@@ -149,6 +161,15 @@ impl<K> StoreShared<K> {
                 free
             }
             RetiredStates::Closed => vec![old],
+        }
+    }
+}
+
+impl<K> Drop for StoreShared<K> {
+    fn drop(&mut self) {
+        if let Some(share) = self.share.get() {
+            let last = self.current.load();
+            share.published(last.bytes, 0, &last.versions);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::commit::Commit;
 use super::indexer::Indexer;
 use super::state::{StoreShared, StoreState};
+use super::total::ByteShare;
 
 /// The only writer of a store. It cannot be cloned; [`indexer`](Self::indexer) returns readers.
 ///
@@ -36,6 +37,11 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
         Indexer {
             shared: self.shared.clone(),
         }
+    }
+
+    /// Counts the size of this store in the total of several.
+    pub(crate) fn count_in(&self, share: Arc<ByteShare>) {
+        self.shared.count_in(share);
     }
 
     /// Starts a commit based on the published state. Dropping it without [`publish`](Commit::publish)

@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use informer_core::__options::{InformerOptions, Namespaces};
+use informer_core::__options::{InformerOptions, Namespaces, TotalBytes};
 use informer_core::delta::Transform;
 use informer_core::registry::{Registry, WaitLimits};
 use informer_core::source::protobuf::DecodeProtobuf;
@@ -83,6 +83,19 @@ impl SharedInformerFactoryBuilder {
     }
 
     informer_core::__shared_options!(dyn AnyObject);
+
+    /// Sets the largest size of all objects of all informers of this factory together, in the approximate
+    /// bytes of [`Snapshot::bytes`](crate::store::Snapshot::bytes). Default: no limit.
+    ///
+    /// An informer that would exceed it keeps its last state and does not grow: its state is
+    /// [`State::LimitReached`](crate::State::LimitReached), and the others go on. It is current again when
+    /// the server has less, or when another informer has less or was
+    /// [released](SharedInformerFactory::release): it reads its state again every one to two minutes. What
+    /// is being read counts as well, so informers that start together cannot exceed the limit together.
+    pub fn max_total_bytes(mut self, bytes: u64) -> Self {
+        self.options.total_bytes = Some(TotalBytes::new(bytes));
+        self
+    }
 
     /// Sets how long an informer may fail in a way that retries do not fix (401, 403, 404, 400, 422,
     /// certificates) before [`wait_for_sync`](SharedInformerFactory::wait_for_sync) gives up on it. Default:
@@ -199,6 +212,11 @@ impl SharedInformerFactoryBuilder {
 }
 
 impl Defaults {
+    /// The limit on the size of all informers together.
+    pub(super) fn max_total_bytes(&self) -> Option<u64> {
+        self.options.total_bytes.as_ref().map(TotalBytes::limit)
+    }
+
     /// The token that stops every informer of the factory.
     #[cfg(feature = "debug-server")]
     pub(super) fn token(&self) -> &tokio_util::sync::CancellationToken {

@@ -26,9 +26,19 @@ pub struct FactoryStatus {
     /// The controllers of a [`Manager`](crate::controller::Manager) of this factory, and those that were
     /// [tracked](SharedInformerFactory::track), in the order of their addition.
     pub controllers: Vec<ControllerStatus>,
+    /// The limit on [`bytes`](Self::bytes), if there is one.
+    pub max_total_bytes: Option<u64>,
 }
 
 impl FactoryStatus {
+    /// Returns the approximate size of the objects of all informers together.
+    pub fn bytes(&self) -> u64 {
+        self.informers
+            .iter()
+            .map(|informer| informer.approximate_bytes)
+            .sum()
+    }
+
     /// Returns the first informer of a resource, such as `pods` or `deployments.apps`.
     pub fn informer(&self, resource: &str) -> Option<&InformerStatus> {
         self.informers
@@ -111,6 +121,7 @@ impl Inner {
         FactoryStatus {
             informers: informers.iter().map(informer_core::DynInformer::status).collect(),
             controllers: controllers.iter().filter_map(WeakController::status).collect(),
+            max_total_bytes: self.defaults.max_total_bytes(),
         }
     }
 

@@ -9,7 +9,7 @@ use informers::SharedInformerFactory;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::{ApiResource, DynamicObject};
 
-use crate::support::{builder_of, informer_of, server_with, start};
+use crate::support::{LONG, builder_of, informer_of, server_with, start};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -113,6 +113,66 @@ async fn a_cache_that_reached_its_limit() {
     informer.shutdown().await;
 }
 
+/// The rows of the page's tables, without the header.
+fn rows() -> impl Iterator<Item = &'static str> {
+    let rows = PAGE
+        .lines()
+        .filter(|line| line.starts_with("| `") && !line.starts_with("| ``"));
+    rows.flat_map(|row| row.split('`').skip(1).step_by(2))
+}
+
+/// A text on the page that no test checks may be wrong.
+#[test]
+fn every_text_of_the_page_is_checked_here() {
+    // Without the line breaks and the pieces of long texts.
+    let source = include_str!("states.rs")
+        .replace("\\\n", "")
+        .replace("\"#,\n", "")
+        .replace("\",\n", "");
+    let squeeze = |text: &str| text.replace("r#\"", "").split_whitespace().collect::<String>();
+    let source = squeeze(&source);
+    let texts = rows().filter(|text| text.contains(' ') || ["live", "paused", "stopped"].contains(text));
+    // Examples of a text with numbers, and code.
+    let texts = texts.filter(|text| !text.contains("1200 of 5000"));
+    let missing: Vec<&str> = texts.filter(|text| !source.contains(&squeeze(text))).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The file has a token, and the server does not accept it.
+#[tokio::test]
+async fn a_token_that_is_refused_is_named_with_its_file_and_server() {
+    let mut server = server_with(&["a"]);
+    let url = server.serve_http().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "hunter2\n").unwrap();
+    let mut config = kube::Config::new(url.parse().unwrap());
+    config.auth_info.token_file = Some(file.display().to_string());
+    server.faults().add(Fault::unauthorized());
+    let informer = SharedInformer::<ConfigMap>::builder(client::from_config(config).unwrap())
+        .build()
+        .unwrap();
+    informer.start().unwrap();
+    let mut changes = informer.status_changes();
+    while !matches!(informer.status().state, State::BackingOff { .. }) {
+        assert!(changes.changed().await);
+    }
+    check_state(
+        &informer,
+        "trying again in ..: the server answered 401 ..; the token or client certificate of the token file \
+         .. for http://127.0.0.1.. is missing, has expired or was revoked; renew it",
+    );
+    let state = informer.status().state.to_string();
+    assert!(
+        state.contains(&file.display().to_string()) && state.contains(&url),
+        "{state}"
+    );
+    assert!(!state.contains("hunter2"), "{state}");
+    server.faults().clear();
+    informer.synced_within(LONG).await.unwrap();
+    informer.shutdown().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_forbidden_resource_names_verb_namespace_and_rule() {
     let server = ApiServer::start();
@@ -143,6 +203,7 @@ async fn a_forbidden_resource_names_verb_namespace_and_rule() {
             r#"["configmaps"], verbs: ["list", "watch"]} to a ClusterRole that is bound to it"#,
         ),
     );
+    check(&state(0), "forbidden, trying again slowly: ..");
     let text = error.to_string();
     assert!(
         text.contains("namespace db: forbidden") && text.contains("to a Role in db"),
@@ -199,8 +260,10 @@ async fn state_of(server: &ApiServer, group: &str, version: &str, plural: &str) 
 #[tokio::test(start_paused = true)]
 async fn a_missing_group_version_or_resource_is_named() {
     let server = ApiServer::start();
+    let state = state_of(&server, "example.com", "v1", "widgets").await;
+    check(&state, "not found, trying again slowly: ..");
     check(
-        &state_of(&server, "example.com", "v1", "widgets").await,
+        &state,
         "not found, trying again slowly: the server answered 404..; the server has no API group \
          example.com; \
          install its CustomResourceDefinitions, or correct the group",

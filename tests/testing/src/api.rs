@@ -17,7 +17,7 @@ use crate::faults::{Fault, Plan};
 use crate::list::{self, ListAnswer, Listing};
 use crate::object::Stored;
 use crate::protobuf::TypeNames;
-use crate::registry::{Origin, Resource, Subresource};
+use crate::registry::{Resource, Subresource};
 use crate::request::{ListOptions, ResourcePath, Verb};
 use crate::respond::{self, Body};
 use crate::service::Call;
@@ -133,14 +133,6 @@ impl ResourceCall<'_> {
     fn other(&self, names: &TypeNames, value: &Value) -> Response<Body> {
         let format = self.shared.error_format(self.call.accept());
         respond::object(200, format, names, value)
-    }
-
-    /// Answers with the outcome of a deletion. As upstream, that of a custom resource is JSON, like the resource.
-    fn outcome(&self, status: &Value) -> Response<Body> {
-        match self.resource.origin {
-            Origin::BuiltIn => self.other(&TypeNames::status(), status),
-            Origin::Custom => respond::json(200, status),
-        }
     }
 
     fn get(&self) -> Result<Response<Body>, ApiError> {

@@ -41,7 +41,6 @@ mod failure;
 mod logs;
 mod page;
 mod pod;
-mod probes;
 mod program;
 mod screen;
 mod script;
@@ -278,28 +277,18 @@ impl Demo {
         }
     }
 
-    /// Answers `/readyz` and `/livez` at the address in the variable `PROBE_ADDRESS`, such as `0.0.0.0:8081`;
-    /// nothing without it.
+    /// Listens for the probes of a kubelet at the address in the variable `PROBE_ADDRESS`, such as
+    /// `0.0.0.0:8081`; `None` without it. `Health::serve_on` of the crate `informers` answers them.
     ///
     /// # Errors
     /// If it cannot listen there.
-    pub async fn serve_probes<H, R, L>(
-        &self,
-        health: H,
-        ready: impl Fn(&H) -> std::result::Result<(), R> + Send + Sync + 'static,
-        live: impl Fn(&H) -> std::result::Result<(), L> + Send + Sync + 'static,
-    ) -> Result
-    where
-        H: Send + Sync + 'static,
-        R: Display + 'static,
-        L: Display + 'static,
-    {
-        if let Ok(address) = std::env::var("PROBE_ADDRESS") {
-            let listener = TcpListener::bind(&address).await;
-            let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
-            tokio::spawn(probes::serve(listener, health, ready, live));
-        }
-        Ok(())
+    pub async fn probe_listener(&self) -> Result<Option<TcpListener>> {
+        let Ok(address) = std::env::var("PROBE_ADDRESS") else {
+            return Ok(None);
+        };
+        let listener = TcpListener::bind(&address).await;
+        let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
+        Ok(Some(listener))
     }
 
     /// Stops the script and shows the summary.

@@ -160,7 +160,6 @@ pub use error::ApiError;
 pub use faults::{Cut, Fault, FaultId, Faults, Garble, Profile, Rule};
 pub use list::WatchCache;
 pub use log::{LOG_CAPACITY, Outcome, Request, Requests};
-pub use protobuf::{ProtobufError, decode_protobuf, decode_protobuf_watch};
 pub use request::{Verb, WatchList};
 pub use server::ApiServer;
 pub use service::ApiService;

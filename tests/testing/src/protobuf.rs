@@ -11,10 +11,10 @@ mod schema;
 mod special;
 mod wire;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::object::Object;
-pub use decode::ProtobufError;
+pub(crate) use decode::DecodeError;
 use schema::{Message, SCHEMA};
 use wire::{Fields, put_bytes};
 
@@ -108,11 +108,11 @@ impl TypeNames {
 }
 
 /// Decodes the body of a request: an object of a known type, with its type.
-pub(crate) fn read_body(body: &[u8]) -> Result<Object, ProtobufError> {
+pub(crate) fn read_body(body: &[u8]) -> Result<Object, DecodeError> {
     let envelope = Envelope::open(body)?;
     let message = SCHEMA
         .by_type(envelope.api_version, envelope.kind)
-        .ok_or(ProtobufError::UnknownType)?;
+        .ok_or(DecodeError::UnknownType)?;
     let mut object = Object::new();
     object.insert("kind".into(), envelope.kind.into());
     object.insert("apiVersion".into(), envelope.api_version.into());
@@ -120,67 +120,11 @@ pub(crate) fn read_body(body: &[u8]) -> Result<Object, ProtobufError> {
     Ok(object)
 }
 
-/// Decodes a protobuf answer of an API server to what the same answer has in JSON: an object of a built-in
-/// kind, a list of them, or a `Status`.
-pub fn decode_protobuf(body: &[u8]) -> Result<Value, ProtobufError> {
-    let envelope = Envelope::open(body)?;
-    let Some(items) = envelope.kind.strip_suffix("List") else {
-        return read_body(body).map(Value::Object);
-    };
-    let Some(message) = SCHEMA.by_type(envelope.api_version, items) else {
-        return read_body(body).map(Value::Object);
-    };
-    let (mut metadata, mut items) = (Object::new(), Vec::new());
-    let mut fields = Fields(envelope.object);
-    while let Some((number, value)) = fields.next()? {
-        match number {
-            1 => metadata = decode::object(SCHEMA.list_meta(), value.bytes()?)?,
-            2 => items.push(Value::Object(decode::object(message, value.bytes()?)?)),
-            _ => {}
-        }
-    }
-    Ok(json!({
-        "kind": envelope.kind, "apiVersion": envelope.api_version, "metadata": metadata, "items": items,
-    }))
-}
-
-/// Decodes the frames of a protobuf watch to its events, each with `type` and `object` as in JSON.
-pub fn decode_protobuf_watch(mut body: &[u8]) -> Result<Vec<Value>, ProtobufError> {
-    let mut events = Vec::new();
-    while let Some((length, rest)) = body.split_first_chunk::<4>() {
-        let length = u32::from_be_bytes(*length) as usize;
-        let (frame, rest) = rest.split_at_checked(length).ok_or(ProtobufError::Malformed)?;
-        body = rest;
-        let (mut kind, mut object) = ("", Value::Null);
-        let mut fields = Fields(frame);
-        while let Some((number, value)) = fields.next()? {
-            match number {
-                1 => kind = value.text()?,
-                // The object is the raw content of an extension.
-                2 => {
-                    let mut extension = Fields(value.bytes()?);
-                    while let Some((number, value)) = extension.next()? {
-                        if number == 1 {
-                            object = decode_protobuf(value.bytes()?)?;
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        events.push(json!({ "type": kind, "object": object }));
-    }
-    match body.is_empty() {
-        true => Ok(events),
-        false => Err(ProtobufError::Malformed),
-    }
-}
-
 /// Decodes the options of a delete request. Clients send them in the version of the deleted kind.
-pub(crate) fn read_delete_options(body: &[u8]) -> Result<Value, ProtobufError> {
+pub(crate) fn read_delete_options(body: &[u8]) -> Result<Value, DecodeError> {
     let envelope = Envelope::open(body)?;
     if envelope.kind != "DeleteOptions" {
-        return Err(ProtobufError::UnknownType);
+        return Err(DecodeError::UnknownType);
     }
     decode::object(SCHEMA.delete_options(), envelope.object).map(Value::Object)
 }
@@ -194,8 +138,8 @@ struct Envelope<'b> {
 }
 
 impl<'b> Envelope<'b> {
-    fn open(body: &'b [u8]) -> Result<Self, ProtobufError> {
-        let bytes = body.strip_prefix(MAGIC).ok_or(ProtobufError::NoEnvelope)?;
+    fn open(body: &'b [u8]) -> Result<Self, DecodeError> {
+        let bytes = body.strip_prefix(MAGIC).ok_or(DecodeError::NoEnvelope)?;
         let mut envelope = Self::default();
         let mut fields = Fields(bytes);
         while let Some((number, value)) = fields.next()? {

@@ -25,7 +25,7 @@ use informer_testing::ApiServer;
 use serde_json::Value;
 
 use self::known::Known;
-use self::player::{Format, Request, Server, Step};
+use self::player::{Request, Server, Step};
 use crate::support::{options, watch_list};
 
 /// One place in which the answers to a request differ.
@@ -39,10 +39,10 @@ struct Difference {
 }
 
 /// Plays tables on both servers and compares the answers.
-async fn check(real: &Server, embedded: &Server, tables: &[Vec<Step>], format: Format, known: &[Known]) {
+async fn check(real: &Server, embedded: &Server, tables: &[Vec<Step>], known: &[Known]) {
     let mut differences = Vec::new();
     for steps in tables {
-        differences.extend(self::differences(real, embedded, steps, format).await);
+        differences.extend(self::differences(real, embedded, steps).await);
     }
     let listed = |difference: &Difference, known: &Known| {
         known.step == difference.step && difference.at.starts_with(known.at)
@@ -71,12 +71,9 @@ async fn check(real: &Server, embedded: &Server, tables: &[Vec<Step>], format: F
     );
 }
 
-async fn differences(real: &Server, embedded: &Server, steps: &[Step], format: Format) -> Vec<Difference> {
+async fn differences(real: &Server, embedded: &Server, steps: &[Step]) -> Vec<Difference> {
     let mut differences = Vec::new();
-    let [ours, theirs] = [
-        player::play(embedded, steps, format),
-        player::play(real, steps, format),
-    ];
+    let [ours, theirs] = [player::play(embedded, steps), player::play(real, steps)];
     let (ours, theirs) = tokio::join!(ours, theirs);
     for (ours, theirs) in ours.into_iter().zip(theirs) {
         normal::compare(
@@ -118,15 +115,7 @@ fn tables() -> [Vec<Step>; 4] {
 async fn the_embedded_server_answers_as_the_real_one() {
     let real = Server::Real(Box::new(Cluster::start(options()).await.unwrap()));
     let embedded = Server::Embedded(embedded().start());
-    check(&real, &embedded, &tables(), Format::Json, known::DIFFERENCES).await;
-}
-
-/// Decoded by the interpreter of the embedded server, which is compared with Go's bytes of every kind.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_embedded_server_answers_as_the_real_one_in_protobuf() {
-    let real = Server::Real(Box::new(Cluster::start(options()).await.unwrap()));
-    let embedded = Server::Embedded(embedded().start());
-    check(&real, &embedded, &tables(), Format::Protobuf, known::DIFFERENCES).await;
+    check(&real, &embedded, &tables(), known::DIFFERENCES).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,14 +128,7 @@ async fn the_embedded_server_forgets_history_as_the_real_one() {
         .watch_cache(informer_testing::WatchCache::Off)
         .expired_watch(informer_testing::ExpiredWatch::InStream);
     let embedded = Server::Embedded(embedded.start());
-    check(
-        &real,
-        &embedded,
-        &[lists::history()],
-        Format::Json,
-        known::DIFFERENCES,
-    )
-    .await;
+    check(&real, &embedded, &[lists::history()], known::DIFFERENCES).await;
 }
 
 /// What differs from run to run is not compared: no difference is left between two servers of one make.
@@ -155,10 +137,10 @@ async fn two_embedded_servers_answer_alike_and_other_settings_show() {
     let server = |builder: informer_testing::Builder| Server::Embedded(builder.start());
     let one = server(ApiServer::builder());
     let other = server(ApiServer::builder().seed(7).first_revision(5_000));
-    check(&one, &other, &tables(), Format::Json, &[]).await;
+    check(&one, &other, &tables(), &[]).await;
     let old = server(ApiServer::builder().watch_list(informer_testing::WatchList::Off));
     let new = server(ApiServer::builder());
-    let differences = differences(&old, &new, &lists::steps(), Format::Json).await;
+    let differences = differences(&old, &new, &lists::steps()).await;
     let differ = |step: &str, at: &str| {
         let mut differences = differences.iter();
         differences.any(|difference| difference.step == step && difference.at == at)

@@ -23,6 +23,8 @@ mod http2;
 mod leader;
 /// What goes over the wire: watch lists, lists, pages, compression.
 mod modes;
+/// Probes, warm start, metrics and limits.
+mod operating;
 /// The example operator: several processes, one leader.
 mod operator;
 /// Informers that read less than whole objects of one type.

@@ -189,6 +189,12 @@ async fn a_token_that_expires_is_said_and_a_new_one_catches_up() {
         }
     })
     .await;
+    let text = informer.status().state.to_string();
+    let names = format!("of the token file {} for http", file.path().display());
+    assert!(
+        text.contains(&names) && text.contains("127.0.0.1") && text.contains("renew it"),
+        "{text}"
+    );
     assert_eq!(informer.indexer().len(), 1, "what was known stays");
 
     room.create("b", "1").await;

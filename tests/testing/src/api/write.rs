@@ -9,7 +9,7 @@ use crate::error::{ApiError, FieldProblem};
 use crate::faults::Plan;
 use crate::object::{Object, Stored};
 use crate::patch::manager_of;
-use crate::protobuf;
+use crate::protobuf::{self, TypeNames};
 use crate::registry::{Origin, Scope};
 use crate::request::Verb;
 use crate::respond::Body;
@@ -195,7 +195,7 @@ impl ResourceCall<'_> {
             Deleted::Gone(stored) if ANSWERED_WITH_OBJECT.contains(&&*self.resource.id) => {
                 self.object(200, &stored)
             }
-            Deleted::Gone(stored) => Ok(self.outcome(&self.success(&stored))),
+            Deleted::Gone(stored) => Ok(self.other(&TypeNames::status(), &self.success(&stored))),
         }
     }
 

@@ -11,18 +11,13 @@ use crate::object::Object;
 
 /// Why a body could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProtobufError {
-    /// It does not begin as Kubernetes protobuf does.
+pub(crate) enum DecodeError {
     #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
     NoEnvelope,
-    /// The envelope names no built-in kind.
     #[error("no kind is registered for the type of the message")]
     UnknownType,
-    /// A field has another type, or the message ends early.
     #[error("the message is malformed")]
     Malformed,
-    /// The message is nested more than 100 levels deep.
     #[error("the message is nested too deeply")]
     TooDeep,
 }
@@ -31,15 +26,15 @@ pub enum ProtobufError {
 const MAX_DEPTH: usize = 100;
 
 /// Decodes an object.
-pub(super) fn object(message: &Message, bytes: &[u8]) -> Result<Object, ProtobufError> {
+pub(super) fn object(message: &Message, bytes: &[u8]) -> Result<Object, DecodeError> {
     let mut object = Map::new();
     read(message, bytes, &mut object, MAX_DEPTH)?;
     Ok(object)
 }
 
 /// Reads the fields of a message into an object. Unknown fields are skipped.
-fn read(message: &Message, bytes: &[u8], into: &mut Object, depth: usize) -> Result<(), ProtobufError> {
-    let depth = depth.checked_sub(1).ok_or(ProtobufError::TooDeep)?;
+fn read(message: &Message, bytes: &[u8], into: &mut Object, depth: usize) -> Result<(), DecodeError> {
+    let depth = depth.checked_sub(1).ok_or(DecodeError::TooDeep)?;
     let mut fields = Fields(bytes);
     while let Some((number, raw)) = fields.next()? {
         match message.fields.get(&number) {
@@ -51,7 +46,7 @@ fn read(message: &Message, bytes: &[u8], into: &mut Object, depth: usize) -> Res
     Ok(())
 }
 
-fn read_field(field: &Field, raw: Raw<'_>, into: &mut Object, depth: usize) -> Result<(), ProtobufError> {
+fn read_field(field: &Field, raw: Raw<'_>, into: &mut Object, depth: usize) -> Result<(), DecodeError> {
     let name = &field.json;
     match field.count {
         Count::One => {
@@ -64,7 +59,7 @@ fn read_field(field: &Field, raw: Raw<'_>, into: &mut Object, depth: usize) -> R
         Count::List => {
             let element = value(&field.kind, raw, None, depth)?;
             let list = into.entry(name).or_insert_with(|| Value::Array(Vec::new()));
-            list.as_array_mut().ok_or(ProtobufError::Malformed)?.push(element);
+            list.as_array_mut().ok_or(DecodeError::Malformed)?.push(element);
         }
         Count::Map => {
             let (mut key, mut element) = ("", Value::Null);
@@ -77,7 +72,7 @@ fn read_field(field: &Field, raw: Raw<'_>, into: &mut Object, depth: usize) -> R
                 }
             }
             let map = into.entry(name).or_insert_with(|| Value::Object(Map::new()));
-            let map = map.as_object_mut().ok_or(ProtobufError::Malformed)?;
+            let map = map.as_object_mut().ok_or(DecodeError::Malformed)?;
             map.insert(key.to_owned(), element);
         }
     }
@@ -100,7 +95,7 @@ pub(super) fn value(
     raw: Raw<'_>,
     known: Option<Value>,
     depth: usize,
-) -> Result<Value, ProtobufError> {
+) -> Result<Value, DecodeError> {
     Ok(match kind {
         Kind::Text => raw.text()?.into(),
         Kind::Bool => (raw.integer()? != 0).into(),

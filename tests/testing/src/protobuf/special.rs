@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::ProtobufError;
+use super::DecodeError;
 use super::decode::value;
 use super::encode::put;
 use super::schema::Kind;
@@ -67,7 +67,7 @@ pub(super) fn encode(kind: &Kind, value: &Value) -> Option<Vec<u8>> {
 }
 
 /// Decodes a value. `null` stands for none.
-pub(super) fn decode(kind: &Kind, bytes: &[u8], depth: usize) -> Result<Value, ProtobufError> {
+pub(super) fn decode(kind: &Kind, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     match kind {
         Kind::Time | Kind::MicroTime => time(kind, bytes),
         Kind::Quantity => match first(bytes, 1)? {
@@ -77,14 +77,14 @@ pub(super) fn decode(kind: &Kind, bytes: &[u8], depth: usize) -> Result<Value, P
         Kind::IntOrString => int_or_string(bytes),
         Kind::Json => match first(bytes, 1)? {
             None | Some("") => Ok(Value::Null),
-            Some(text) => serde_json::from_str(text).map_err(|_| ProtobufError::Malformed),
+            Some(text) => serde_json::from_str(text).map_err(|_| DecodeError::Malformed),
         },
         _ => schema_or_other(kind, bytes, depth),
     }
 }
 
 /// The text of a field.
-fn first(bytes: &[u8], wanted: u32) -> Result<Option<&str>, ProtobufError> {
+fn first(bytes: &[u8], wanted: u32) -> Result<Option<&str>, DecodeError> {
     let mut fields = Fields(bytes);
     while let Some((number, raw)) = fields.next()? {
         if number == wanted {
@@ -95,7 +95,7 @@ fn first(bytes: &[u8], wanted: u32) -> Result<Option<&str>, ProtobufError> {
 }
 
 /// Go encodes its zero time, which is no time, as an empty message.
-fn time(kind: &Kind, bytes: &[u8]) -> Result<Value, ProtobufError> {
+fn time(kind: &Kind, bytes: &[u8]) -> Result<Value, DecodeError> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -108,8 +108,8 @@ fn time(kind: &Kind, bytes: &[u8]) -> Result<Value, ProtobufError> {
             _ => {}
         }
     }
-    let nanoseconds = i32::try_from(nanoseconds).map_err(|_| ProtobufError::Malformed)?;
-    let time = Timestamp::new(seconds, nanoseconds).map_err(|_| ProtobufError::Malformed)?;
+    let nanoseconds = i32::try_from(nanoseconds).map_err(|_| DecodeError::Malformed)?;
+    let time = Timestamp::new(seconds, nanoseconds).map_err(|_| DecodeError::Malformed)?;
     Ok(match kind {
         Kind::Time => time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         _ => time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string(),
@@ -117,7 +117,7 @@ fn time(kind: &Kind, bytes: &[u8]) -> Result<Value, ProtobufError> {
     .into())
 }
 
-fn int_or_string(bytes: &[u8]) -> Result<Value, ProtobufError> {
+fn int_or_string(bytes: &[u8]) -> Result<Value, DecodeError> {
     let (mut is_text, mut number, mut text) = (false, 0, "");
     let mut fields = Fields(bytes);
     while let Some((field, raw)) = fields.next()? {
@@ -135,7 +135,7 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, ProtobufError> {
 }
 
 /// A schema, or something simpler: a bool, a list of schemas or a list of texts.
-fn schema_or_other(kind: &Kind, bytes: &[u8], depth: usize) -> Result<Value, ProtobufError> {
+fn schema_or_other(kind: &Kind, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     let (mut is_allowed, mut props, mut elements) = (false, Value::Null, Vec::new());
     let mut fields = Fields(bytes);
     while let Some((number, raw)) = fields.next()? {

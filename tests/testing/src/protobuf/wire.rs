@@ -1,6 +1,6 @@
 //! Fields of protobuf messages: tags, and values by wire type.
 
-use super::ProtobufError;
+use super::DecodeError;
 
 /// Appends a field with a number.
 pub(super) fn put_integer(buffer: &mut Vec<u8>, number: u32, value: i64) {
@@ -39,28 +39,28 @@ pub(super) enum Raw<'b> {
 }
 
 impl<'b> Raw<'b> {
-    pub(super) fn bytes(self) -> Result<&'b [u8], ProtobufError> {
+    pub(super) fn bytes(self) -> Result<&'b [u8], DecodeError> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            _ => Err(ProtobufError::Malformed),
+            _ => Err(DecodeError::Malformed),
         }
     }
 
-    pub(super) fn text(self) -> Result<&'b str, ProtobufError> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| ProtobufError::Malformed)
+    pub(super) fn text(self) -> Result<&'b str, DecodeError> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| DecodeError::Malformed)
     }
 
-    pub(super) fn integer(self) -> Result<i64, ProtobufError> {
+    pub(super) fn integer(self) -> Result<i64, DecodeError> {
         match self {
             Self::Varint(value) => Ok(value.cast_signed()),
-            _ => Err(ProtobufError::Malformed),
+            _ => Err(DecodeError::Malformed),
         }
     }
 
-    pub(super) fn double(self) -> Result<f64, ProtobufError> {
+    pub(super) fn double(self) -> Result<f64, DecodeError> {
         match self {
             Self::Fixed64(bytes) => Ok(f64::from_le_bytes(bytes)),
-            _ => Err(ProtobufError::Malformed),
+            _ => Err(DecodeError::Malformed),
         }
     }
 }
@@ -71,15 +71,15 @@ pub(super) struct Fields<'b>(pub(super) &'b [u8]);
 
 impl<'b> Fields<'b> {
     /// Returns the next field, or `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<(u32, Raw<'b>)>, ProtobufError> {
+    pub(super) fn next(&mut self) -> Result<Option<(u32, Raw<'b>)>, DecodeError> {
         if self.0.is_empty() {
             return Ok(None);
         }
         let key = self.varint()?;
-        let number = u32::try_from(key >> 3).map_err(|_| ProtobufError::Malformed)?;
+        let number = u32::try_from(key >> 3).map_err(|_| DecodeError::Malformed)?;
         let value = match key & 7 {
             0 => Raw::Varint(self.varint()?),
-            1 => Raw::Fixed64(self.take(8)?.try_into().map_err(|_| ProtobufError::Malformed)?),
+            1 => Raw::Fixed64(self.take(8)?.try_into().map_err(|_| DecodeError::Malformed)?),
             2 => {
                 let length = self.varint()?;
                 Raw::Bytes(self.take(usize::try_from(length).unwrap_or(usize::MAX))?)
@@ -88,12 +88,12 @@ impl<'b> Fields<'b> {
                 self.take(4)?;
                 Raw::Fixed32
             }
-            _ => return Err(ProtobufError::Malformed),
+            _ => return Err(DecodeError::Malformed),
         };
         Ok(Some((number, value)))
     }
 
-    fn varint(&mut self) -> Result<u64, ProtobufError> {
+    fn varint(&mut self) -> Result<u64, DecodeError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.take(1)?[0];
@@ -102,11 +102,11 @@ impl<'b> Fields<'b> {
                 return Ok(value);
             }
         }
-        Err(ProtobufError::Malformed)
+        Err(DecodeError::Malformed)
     }
 
-    fn take(&mut self, length: usize) -> Result<&'b [u8], ProtobufError> {
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(ProtobufError::Malformed)?;
+    fn take(&mut self, length: usize) -> Result<&'b [u8], DecodeError> {
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(DecodeError::Malformed)?;
         self.0 = rest;
         Ok(bytes)
     }

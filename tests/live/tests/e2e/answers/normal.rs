@@ -56,12 +56,6 @@ impl Normal {
             let suffix = name.strip_prefix(&prefix).map_or(0, str::len);
             *name = format!("{prefix}<{suffix} letters>");
         }
-        // Their order depends on the second in which each manager wrote.
-        if let Some(Value::Array(managers)) = object.get_mut("managedFields") {
-            managers.sort_by_key(|entry| {
-                ["manager", "operation", "subresource"].map(|field| entry[field].to_string())
-            });
-        }
         let object = object.into_iter().map(|(key, value)| (key, self.value(value)));
         Value::Object(object.collect())
     }

@@ -6,32 +6,13 @@ use std::time::Duration;
 use http::Method;
 use http_body_util::BodyExt as _;
 use informer_live::Cluster;
-use informer_testing::{ApiServer, decode_protobuf, decode_protobuf_watch};
+use informer_testing::ApiServer;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::normal::Normal;
 use crate::support::BOUND;
-
-/// The format of answers that requests accept first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    Json,
-    /// As client-go: what has no such form is answered in JSON.
-    Protobuf,
-}
-
-impl Format {
-    fn accepted(self) -> &'static str {
-        match self {
-            Self::Json => ACCEPT_JSON,
-            Self::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
-        }
-    }
-}
-
-const ACCEPT_JSON: &str = "application/json";
 
 /// A server that receives the requests.
 pub(super) enum Server {
@@ -103,7 +84,7 @@ impl Request {
             method,
             path: path.into(),
             // A manager is recorded by the name of its program.
-            headers: BTreeMap::from([("user-agent", "table/1.0"), ("accept", ACCEPT_JSON)]),
+            headers: BTreeMap::from([("user-agent", "table/1.0"), ("accept", "application/json")]),
             body: String::new(),
             keep: Vec::new(),
         }
@@ -183,12 +164,8 @@ pub(super) struct Answer {
 const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
 
 /// Plays a table in order.
-pub(super) async fn play(server: &Server, steps: &[Step], format: Format) -> Vec<Answer> {
-    let session = Session {
-        client: server.client(),
-        format,
-    };
-    let (mut kept, mut normal) = (BTreeMap::new(), Normal::default());
+pub(super) async fn play(server: &Server, steps: &[Step]) -> Vec<Answer> {
+    let (client, mut kept, mut normal) = (server.client(), BTreeMap::new(), Normal::default());
     let mut answers = Vec::new();
     for step in steps {
         let (request, raw) = match step {
@@ -196,8 +173,8 @@ pub(super) async fn play(server: &Server, steps: &[Step], format: Format) -> Vec
                 server.compact().await;
                 continue;
             }
-            Step::Request(request) => (request, send(&session, request, &kept).await),
-            Step::Until(request, code) => (request, repeat(&session, request, &kept, *code).await),
+            Step::Request(request) => (request, send(&client, request, &kept).await),
+            Step::Until(request, code) => (request, repeat(&client, request, &kept, *code).await),
         };
         for (name, pointer) in &request.keep {
             let value = raw.pointer(&format!("/body{pointer}")).and_then(Value::as_str);
@@ -213,21 +190,15 @@ pub(super) async fn play(server: &Server, steps: &[Step], format: Format) -> Vec
     answers
 }
 
-/// A connection to one server.
-struct Session {
-    client: Client,
-    format: Format,
-}
-
 async fn repeat(
-    session: &Session,
+    client: &Client,
     request: &Request,
     kept: &BTreeMap<&'static str, String>,
     code: u16,
 ) -> Value {
     let started = std::time::Instant::now();
     loop {
-        let answer = send(session, request, kept).await;
+        let answer = send(client, request, kept).await;
         if answer["code"] == code {
             return answer;
         }
@@ -236,21 +207,16 @@ async fn repeat(
     }
 }
 
-async fn send(session: &Session, request: &Request, kept: &BTreeMap<&'static str, String>) -> Value {
+async fn send(client: &Client, request: &Request, kept: &BTreeMap<&'static str, String>) -> Value {
     let mut sent = http::Request::builder()
         .method(request.method.clone())
         .uri(filled(&request.path, kept));
-    for (&name, &value) in &request.headers {
-        // A request that names another form, such as a table, keeps it.
-        let value = match (name, value) {
-            ("accept", ACCEPT_JSON) => session.format.accepted(),
-            _ => value,
-        };
-        sent = sent.header(name, value);
+    for (name, value) in &request.headers {
+        sent = sent.header(*name, *value);
     }
     let body = Body::from(filled(&request.body, kept).into_bytes());
     let exchange = async {
-        let answer = session.client.send(sent.body(body).unwrap()).await.unwrap();
+        let answer = client.send(sent.body(body).unwrap()).await.unwrap();
         let (parts, body) = answer.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         (parts, bytes)
@@ -263,21 +229,8 @@ async fn send(session: &Session, request: &Request, kept: &BTreeMap<&'static str
             headers.insert(name.to_owned(), value.into());
         }
     }
-    let kind = headers
-        .get("content-type")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let body = match (kind.starts_with(PROTOBUF), kind.contains("stream=watch")) {
-        (false, _) => Ok(read(&bytes)),
-        (true, false) => decode_protobuf(&bytes),
-        (true, true) => decode_protobuf_watch(&bytes).map(|events| json!({ "events": events })),
-    };
-    // Compared like any other: where only one server stores a value of a wrong type, only its answer has one.
-    let body = body.unwrap_or_else(|error| json!({ "undecodable": error.to_string() }));
-    json!({ "code": parts.status.as_u16(), "headers": headers, "body": body })
+    json!({ "code": parts.status.as_u16(), "headers": headers, "body": read(&bytes) })
 }
-
-const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// One document, several lines of a watch, or text.
 fn read(bytes: &[u8]) -> Value {
