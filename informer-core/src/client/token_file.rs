@@ -115,8 +115,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         std::fs::write(&path, "one\n").unwrap();
-        let mut auth = AuthInfo::default();
-        auth.token_file = Some(path.display().to_string());
+        let mut auth = AuthInfo {
+            token_file: Some(path.display().to_string()),
+            ..AuthInfo::default()
+        };
         let file = TokenFile::take(&mut auth).unwrap().unwrap();
         assert!(auth.token_file.is_none(), "kube must not read it as well");
         let sent = || {
@@ -135,9 +137,11 @@ mod tests {
 
     #[test]
     fn other_credentials_come_first_as_in_kube() {
-        let mut auth = AuthInfo::default();
-        auth.token_file = Some("/does/not/exist".to_owned());
-        auth.token = Some("inline".to_owned().into());
+        let mut auth = AuthInfo {
+            token_file: Some("/does/not/exist".to_owned()),
+            token: Some("inline".to_owned().into()),
+            ..AuthInfo::default()
+        };
         assert!(TokenFile::take(&mut auth).unwrap().is_none());
         assert!(auth.token_file.is_some());
     }

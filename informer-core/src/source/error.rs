@@ -83,8 +83,8 @@ pub enum SourceError {
     /// its last state.
     #[error(
         "all caches of the factory together would hold more than {limit} bytes; this one stays at its last \
-         state until the server has less or another cache is released; raise `max_total_bytes`, or cache less: \
-         a label selector, fewer namespaces, a projection, packed storage"
+         state until the server has less or another cache is released; raise `max_total_bytes`, or cache \
+         less: a label selector, fewer namespaces, a projection, packed storage"
     )]
     TotalReached {
         /// The limit in bytes.

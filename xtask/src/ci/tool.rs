@@ -36,8 +36,8 @@ pub(super) const MACHETE: Tool = Tool {
     if_missing: IfMissing::Skip,
 };
 
-/// Runs a tool in the root of the workspace. If it is missing, installs it first where that is wanted (a failure
-/// is an error), and else skips the step.
+/// Runs a tool in the root of the workspace. If it is missing, installs it first where that is wanted (a
+/// failure is an error), and else skips the step.
 pub(super) fn run_or_skip(tool: &Tool, arguments: &[&str]) -> Result<Passed> {
     let package = format!("cargo-{}", tool.name);
     if let Some(mut command) = tool.find()? {
