@@ -301,10 +301,10 @@ async fn a_factory_over_its_total_of_bytes_stops_one_informer_until_another_is_r
     .await;
     let state = secrets.status().state.to_string();
     assert!(state.contains("raise `max_total_bytes`"), "{state}");
-    assert!(
-        matches!(maps.status().state, State::Live),
-        "the other one goes on"
-    );
+    until(&maps, "live: the other one goes on", |status| {
+        matches!(status.state, State::Live)
+    })
+    .await;
 
     maps.shutdown().await;
     drop(maps);
