@@ -18,7 +18,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use crate::sync::Mutex;
 
@@ -60,11 +64,20 @@ pub(super) fn params() -> CertificateParams {
 }
 
 fn tls_with(params: CertificateParams, protocols: &[&[u8]]) -> (rcgen::Certificate, TlsAcceptor) {
+    tls_for(params, protocols, WebPkiClientVerifier::no_client_auth())
+}
+
+/// TLS that accepts the clients of a verifier.
+fn tls_for(
+    params: CertificateParams,
+    protocols: &[&[u8]],
+    clients: Arc<dyn ClientCertVerifier>,
+) -> (rcgen::Certificate, TlsAcceptor) {
     let signing_key = rcgen::KeyPair::generate().unwrap();
     let certificate = params.self_signed(&signing_key).unwrap();
     let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
     let mut config = ServerConfig::builder()
-        .with_no_client_auth()
+        .with_client_cert_verifier(clients)
         .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
@@ -78,10 +91,23 @@ impl Server {
 
     /// Starts a server whose certificate has these properties. It signs itself.
     pub(super) async fn start_with(speaks: Speaks, params: CertificateParams) -> Self {
-        let (certificate, acceptor) = match speaks {
+        let tls = match speaks {
             Speaks::Http1 => tls_with(params, &[b"http/1.1"]),
             Speaks::Http2(_) => tls_with(params, &[b"h2", b"http/1.1"]),
         };
+        Self::listen(speaks, tls).await
+    }
+
+    /// Starts a server that accepts only clients with a certificate of this authority, given as PEM.
+    pub(super) async fn start_for_clients_of(authority: &str) -> Self {
+        let authority = CertificateDer::from_pem_slice(authority.as_bytes()).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(authority).unwrap();
+        let clients = WebPkiClientVerifier::builder(Arc::new(roots)).build().unwrap();
+        Self::listen(Speaks::Http1, tls_for(params(), &[b"http/1.1"], clients)).await
+    }
+
+    async fn listen(speaks: Speaks, (certificate, acceptor): (rcgen::Certificate, TlsAcceptor)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Seen {

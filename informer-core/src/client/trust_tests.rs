@@ -11,19 +11,19 @@ use super::*;
 use crate::source::Recovery;
 
 /// Writes a kubeconfig and its certificate authority.
-fn kubeconfig(folder: &Path, server: &Server, authority: &str) -> PathBuf {
-    kubeconfig_of(&json!({"token": "hunter2"}), folder, server, authority)
+fn kubeconfig(folder: &Path, port: u16, authority: &str) -> PathBuf {
+    kubeconfig_of(&json!({"token": "hunter2"}), folder, port, authority)
 }
 
 /// Writes a kubeconfig with these credentials, and its certificate authority.
-fn kubeconfig_of(user: &Value, folder: &Path, server: &Server, authority: &str) -> PathBuf {
+fn kubeconfig_of(user: &Value, folder: &Path, port: u16, authority: &str) -> PathBuf {
     std::fs::write(folder.join("ca.crt"), authority).unwrap();
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "prod",
         "contexts": [{"name": "prod", "context": {"cluster": "east", "user": "me"}}],
         "users": [{"name": "me", "user": user}],
         "clusters": [{"name": "east", "cluster": {
-            "server": format!("https://127.0.0.1:{}", server.port), "certificate-authority": "ca.crt",
+            "server": format!("https://127.0.0.1:{port}"), "certificate-authority": "ca.crt",
         }}],
     });
     let path = folder.join("config");
@@ -44,14 +44,14 @@ async fn client_of(path: &Path) -> Result<kube::Client, ClientError> {
 }
 
 /// Lists with the client of a kubeconfig, and checks that the error names the server, and this as well.
-async fn check(server: &Server, path: &Path, expected: &str) {
+async fn check(port: u16, path: &Path, expected: &str) {
     let client = client_of(path).await.unwrap();
     let error = list_with(client).await.err().expect("it fails");
     assert_eq!(error.recovery(), Recovery::NeedsAction, "{error}");
     let text = error.to_string();
     let expected = expected.replace("PATH", &path.display().to_string());
     assert!(text.contains(&expected), "no {expected:?} in {text}");
-    assert!(text.contains(&format!("127.0.0.1:{}", server.port)), "{text}");
+    assert!(text.contains(&format!("127.0.0.1:{port}")), "{text}");
 }
 
 #[tokio::test]
@@ -63,9 +63,9 @@ async fn the_certificate_authority_of_another_cluster() {
     for authority in [authority(params()), authority(other_name)] {
         for speaks in [Speaks::Http1, Speaks::Http2(100)] {
             let server = Server::start(speaks).await;
-            let path = kubeconfig(folder.path(), &server, &authority);
+            let path = kubeconfig(folder.path(), server.port, &authority);
             let expected = "is not signed by the certificate authority of kubeconfig PATH; correct it";
-            check(&server, &path, expected).await;
+            check(server.port, &path, expected).await;
         }
     }
 }
@@ -76,9 +76,48 @@ async fn a_certificate_of_the_server_that_has_expired() {
     let mut expired = params();
     expired.not_after = rcgen::date_time_ymd(2020, 1, 1);
     let server = Server::start_with(Speaks::Http1, expired).await;
-    let path = kubeconfig(folder.path(), &server, &server.pem());
+    let path = kubeconfig(folder.path(), server.port, &server.pem());
     let expected = "the server's certificate has expired; renew it, or correct the clock";
-    check(&server, &path, expected).await;
+    check(server.port, &path, expected).await;
+}
+
+#[tokio::test]
+async fn a_certificate_of_the_server_for_another_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = CertificateParams::new(["east.example.com".to_owned()]).unwrap();
+    let server = Server::start_with(Speaks::Http2(100), other).await;
+    let path = kubeconfig(folder.path(), server.port, &server.pem());
+    let expected = "is for another name; correct `server` or `tls-server-name` of kubeconfig PATH";
+    check(server.port, &path, expected).await;
+}
+
+#[tokio::test]
+async fn a_server_that_requires_another_client_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_for_clients_of(&authority(params())).await;
+    let path = kubeconfig(folder.path(), server.port, &server.pem());
+    let expected = "the server refused the TLS handshake; check the client certificate of kubeconfig PATH";
+    check(server.port, &path, expected).await;
+}
+
+#[tokio::test]
+async fn a_server_without_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serving = tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            // It answers after the request has begun, as an HTTP server does that cannot parse it.
+            let _ = tokio::io::AsyncReadExt::read(&mut socket, &mut [0; 64]).await;
+            let answer = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n";
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut socket, answer).await;
+        }
+    });
+    let path = kubeconfig(folder.path(), port, &authority(params()));
+    let expected =
+        "the server does not speak TLS; correct the scheme or the port of `server` of kubeconfig PATH";
+    check(port, &path, expected).await;
+    serving.abort();
 }
 
 /// The token is rotated while the program runs, and the file is written late.
@@ -92,7 +131,7 @@ async fn a_token_file_is_read_again_when_the_server_refuses_its_token() {
     let path = kubeconfig_of(
         &json!({"tokenFile": "token"}),
         folder.path(),
-        &server,
+        server.port,
         &server.pem(),
     );
     let client = client_of(&path).await.unwrap();
@@ -129,7 +168,7 @@ async fn a_token_file_that_cannot_be_used_is_named_without_its_contents() {
     let path = kubeconfig_of(
         &json!({"tokenFile": token}),
         folder.path(),
-        &server,
+        server.port,
         &server.pem(),
     );
     let contents = [
@@ -158,7 +197,7 @@ async fn a_missing_plugin_is_named_with_its_kubeconfig_and_server() {
         "command": "no-such-plugin",
         "interactiveMode": "Never",
     }});
-    let path = kubeconfig_of(&plugin, folder.path(), &server, &server.pem());
+    let path = kubeconfig_of(&plugin, folder.path(), server.port, &server.pem());
     let error = client_of(&path)
         .await
         .err()

@@ -207,7 +207,7 @@ fn of_kube(error: &kube::Error) -> SourceError {
         _ if is_connect(error) => {
             SourceError::Connect(origin::advise_connect(where_and_why(error), Origin::of(error)))
         }
-        _ => SourceError::Transport(chain(error)),
+        _ => SourceError::Transport(origin::advise_broken(chain(error), Origin::of(error))),
     }
 }
 

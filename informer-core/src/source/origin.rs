@@ -101,10 +101,32 @@ pub(super) fn unauthorized(origin: Option<&Origin>) -> String {
     format!("{whose} is missing, has expired or was revoked; renew it")
 }
 
+/// The phrase that names the configuration, or nothing.
+fn of_file(origin: Option<&Origin>) -> String {
+    let file = origin.and_then(|origin| origin.configured_by.as_ref());
+    file.map(|file| format!(" of {file}")).unwrap_or_default()
+}
+
+/// Adds what to do to the text of a connection that broke, if the server refused the client's certificate: in
+/// TLS 1.3 it does so after the handshake.
+pub(super) fn advise_broken(text: String, origin: Option<&Origin>) -> String {
+    match text.to_ascii_lowercase().contains(ALERT) {
+        true => format!("{text}; {}", refused_handshake(origin)),
+        false => text,
+    }
+}
+
+/// What rustls says of a refusal.
+const ALERT: &str = "fatal alert";
+
+fn refused_handshake(origin: Option<&Origin>) -> String {
+    let of = of_file(origin);
+    format!("the server refused the TLS handshake; check the client certificate{of}")
+}
+
 /// Adds what to do to the text of a connection that cannot be established.
 pub(super) fn advise_connect(text: String, origin: Option<&Origin>) -> String {
-    let file = origin.and_then(|origin| origin.configured_by.as_ref());
-    let of = file.map(|file| format!(" of {file}")).unwrap_or_default();
+    let of = of_file(origin);
     let lower = text.to_ascii_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
     // An authority of another cluster that has the name of the right one is found by the signature.
@@ -121,8 +143,8 @@ pub(super) fn advise_connect(text: String, origin: Option<&Origin>) -> String {
         format!("the server's certificate is for another name; correct `server` or `tls-server-name`{of}")
     } else if has(&["certificate expired", "invalid peer certificate: expired"]) {
         "the server's certificate has expired; renew it, or correct the clock of this machine".to_owned()
-    } else if has(&["fatal alert"]) {
-        format!("the server refused the TLS handshake; check the client certificate{of}")
+    } else if has(&[ALERT]) {
+        refused_handshake(origin)
     } else if has(&["corrupt message", "wrong version number"]) {
         format!("the server does not speak TLS; correct the scheme or the port of `server`{of}")
     } else if has(&["failed to lookup", "dns error", "name or service not known"]) {
