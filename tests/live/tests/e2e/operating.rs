@@ -1,12 +1,15 @@
-//! What an operator sees: probes while the server is away, a warm start, metrics, and limits.
+//! What an operator sees: probes while the server is away, a warm start, metrics, the debug page, and limits.
 
 use std::time::Duration;
 
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
 use informer_core::store::Freshness;
 use informer_core::{SharedInformer, State, WarmStart};
 use informer_it::recorder::Recorder;
 use informer_live::Cluster;
 use informers::SharedInformerFactory;
+use informers::debug::{self, Router};
 use informers::metrics::Metrics;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
@@ -16,6 +19,7 @@ use prometheus_client::registry::Registry;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt as _;
 
 use crate::support::{BOUND, Room, agree, eventually, options, shared, short_waits, start, until};
 use crate::tap::Tap;
@@ -198,6 +202,59 @@ async fn a_scrape_has_the_series_of_an_informer_for_as_long_as_it_exists() {
     assert!(!text.contains("configmaps") && text.contains("secrets"), "{text}");
     drop(factory);
     assert!(!scrape(&metrics).contains("secrets"));
+}
+
+/// The text of the debug page, or of its JSON.
+async fn page(router: &Router, target: &str) -> String {
+    let request = Request::get(target).body(Full::<&[u8]>::default()).unwrap();
+    let answer = router.clone().oneshot(request).await.unwrap();
+    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_debug_page_shows_keys_and_states_of_secrets_and_never_their_contents() {
+    const CANARY: &str = "canary-of-the-debug-page";
+    let room = Room::new(shared().await, "page").await;
+    let secrets: Api<Secret> = Api::namespaced(room.client(), &room.name);
+    let secret = json!({
+        "metadata": {"name": "s", "annotations": {"note": CANARY}}, "stringData": {"value": CANARY},
+    });
+    let secret: Secret = serde_json::from_value(secret).unwrap();
+    secrets.create(&PostParams::default(), &secret).await.unwrap();
+    let factory = SharedInformerFactory::builder(room.client())
+        .namespace(&room.name)
+        .build()
+        .unwrap();
+    let router = debug::router(&factory);
+    let informer = factory.informer_for::<Secret>();
+    factory.start();
+    factory.wait_for_sync().await.unwrap();
+    until(&informer, "live", |status| matches!(status.state, State::Live)).await;
+    assert_eq!(
+        informer.indexer().list()[0]
+            .metadata
+            .annotations
+            .as_ref()
+            .unwrap()["note"],
+        CANARY
+    );
+    let mut all = String::new();
+    for target in [
+        "/",
+        "/informers.json",
+        "/?informer=secrets",
+        "/keys.json?informer=secrets",
+    ] {
+        all += &page(&router, target).await;
+    }
+    all += &format!("{:?} {:?}", factory.status(), informer.status());
+    for part in [&*format!("{}/s", room.name), "live", "secrets"] {
+        assert!(all.contains(part), "no {part:?} in {all}");
+    }
+    let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, CANARY);
+    assert!(!all.contains(CANARY) && !all.contains(&encoded), "{all}");
+    factory.shutdown().await;
 }
 
 fn stale(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
