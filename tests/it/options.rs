@@ -463,12 +463,14 @@ fn every_option_has_a_row() {
     let mut of_informer = names(|row| row.factory.is_none());
     of_informer.insert("warm_start".to_owned());
     assert_eq!(of_informer, informer);
-    // `kind` is how the rows set options of one kind; the limits of waits are tested in `factory_gives_up`.
+    // `kind` is how the rows set options of one kind; the limits of waits are tested in `factory_gives_up`,
+    // that of all caches in `total_bytes`.
     let others = [
         "give_up_refused_after",
         "give_up_unreachable_after",
         "kind",
         "kind_with",
+        "max_total_bytes",
     ];
     assert_eq!(factory, others.map(str::to_owned).into());
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use informer_core::{InitialState, RelistReason, State};
 use informer_testing::{ApiServer, Fault, Rule};
+use informers::options::Storage;
 use informers::{InformerStatus, SharedInformerFactory};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, LimitRange, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::support::{LONG, Recorder, item, quiet, settled};
@@ -28,23 +29,29 @@ fn metadata(name: &str, bytes: usize) -> ObjectMeta {
     }
 }
 
-fn secret(name: &str, bytes: usize) -> Secret {
-    Secret {
+fn account(name: &str, bytes: usize) -> ServiceAccount {
+    ServiceAccount {
         metadata: metadata(name, bytes),
-        ..Secret::default()
+        ..ServiceAccount::default()
     }
 }
 
-fn service(name: &str, bytes: usize) -> Service {
-    Service {
+fn limit_range(name: &str, bytes: usize) -> LimitRange {
+    LimitRange {
         metadata: metadata(name, bytes),
-        ..Service::default()
+        ..LimitRange::default()
     }
 }
 
+/// The sizes here are those of encodings, so ConfigMaps stay decoded: packed, these payloads are tiny. The
+/// suite never packs the other kinds.
 fn factory(server: &ApiServer, initial: InitialState) -> SharedInformerFactory {
-    let builder = SharedInformerFactory::builder(server.client()).initial_state(initial);
-    builder.max_total_bytes(LIMIT).build().unwrap()
+    SharedInformerFactory::builder(server.client())
+        .max_total_bytes(LIMIT)
+        .kind::<ConfigMap>(|maps| maps.storage(Storage::Decoded))
+        .initial_state(initial)
+        .build()
+        .unwrap()
 }
 
 fn is_over(informer: &InformerStatus) -> bool {
@@ -74,7 +81,8 @@ async fn all_live(factory: &SharedInformerFactory) {
             }
         }
     };
-    tokio::time::timeout(LONG, live).await.unwrap();
+    let live = tokio::time::timeout(LONG, live).await;
+    assert!(live.is_ok(), "{}", factory.status());
 }
 
 /// Each of the two is within the limit alone.
@@ -82,12 +90,12 @@ async fn all_live(factory: &SharedInformerFactory) {
 async fn a_change_past_the_total_stops_one_informer_and_a_release_lets_it_go_on() {
     let server = ApiServer::start();
     server.create(&config_map("a", 12_000)).unwrap();
-    server.create(&secret("s", 12_000)).unwrap();
+    server.create(&account("s", 12_000)).unwrap();
     let factory = factory(&server, InitialState::WatchList);
     let maps = factory.informer_for::<ConfigMap>();
     let record = Recorder::new();
     record.add_to(&maps);
-    let secrets = factory.informer_for::<Secret>();
+    let accounts = factory.informer_for::<ServiceAccount>();
     factory.start();
     factory.wait_for_sync().await.unwrap();
     let used = factory.status().bytes();
@@ -114,14 +122,14 @@ async fn a_change_past_the_total_stops_one_informer_and_a_release_lets_it_go_on(
     assert!(synced.is_ok(), "it was in sync before: {synced:?}");
 
     // The others go on within what is left.
-    server.create(&secret("t", 100)).unwrap();
-    settled(&secrets, &server).await;
-    assert_eq!(secrets.indexer().len(), 2);
+    server.create(&account("t", 100)).unwrap();
+    settled(&accounts, &server).await;
+    assert_eq!(accounts.indexer().len(), 2);
     tokio::time::sleep(SECOND * 600).await;
     assert_eq!(over(&factory), ["configmaps"], "nothing was released");
 
-    drop(secrets);
-    factory.release::<Secret>();
+    drop(accounts);
+    factory.release::<ServiceAccount>();
     all_live(&factory).await;
     quiet(&maps).await;
     assert_eq!(maps.indexer().len(), 2, "the other one was released");
@@ -135,14 +143,14 @@ async fn informers_that_start_together_cannot_exceed_the_total_together() {
     for initial in [InitialState::List, InitialState::WatchList] {
         let server = ApiServer::start();
         server.create(&config_map("a", 18_000)).unwrap();
-        server.create(&secret("s", 18_000)).unwrap();
-        server.create(&service("w", 18_000)).unwrap();
+        server.create(&account("s", 18_000)).unwrap();
+        server.create(&limit_range("w", 18_000)).unwrap();
         server.faults().add(Rule::new(Fault::Delay(SECOND)));
         let factory = factory(&server, initial);
-        let (maps, secrets, services) = (
+        let (maps, accounts, ranges) = (
             factory.informer_for::<ConfigMap>(),
-            factory.informer_for::<Secret>(),
-            factory.informer_for::<Service>(),
+            factory.informer_for::<ServiceAccount>(),
+            factory.informer_for::<LimitRange>(),
         );
         factory.start();
         tokio::time::sleep(SECOND * 20).await;
@@ -154,14 +162,14 @@ async fn informers_that_start_together_cannot_exceed_the_total_together() {
 
         // They recover when the server has less.
         server.update(&config_map("a", 1_000)).unwrap();
-        server.update(&secret("s", 1_000)).unwrap();
-        server.update(&service("w", 1_000)).unwrap();
+        server.update(&account("s", 1_000)).unwrap();
+        server.update(&limit_range("w", 1_000)).unwrap();
         all_live(&factory).await;
         factory.wait_for_sync().await.unwrap();
         let sizes = [
             maps.indexer().len(),
-            secrets.indexer().len(),
-            services.indexer().len(),
+            accounts.indexer().len(),
+            ranges.indexer().len(),
         ];
         assert_eq!(sizes, [1, 1, 1]);
         factory.shutdown().await;
@@ -206,19 +214,19 @@ async fn a_namespace_that_is_removed_is_no_longer_counted() {
     let mut large = config_map("a", 18_000);
     large.metadata.namespace = Some("other".to_owned());
     server.create(&large).unwrap();
-    server.create(&secret("s", 18_000)).unwrap();
+    server.create(&account("s", 18_000)).unwrap();
     let factory = SharedInformerFactory::builder(server.client())
         .max_total_bytes(LIMIT)
-        .kind::<ConfigMap>(|maps| maps.namespaces(["default", "other"]))
+        .kind::<ConfigMap>(|maps| maps.storage(Storage::Decoded).namespaces(["default", "other"]))
         .build()
         .unwrap();
     let maps = factory.informer_for::<ConfigMap>();
     factory.start();
     factory.wait_for_sync().await.unwrap();
-    factory.informer_for::<Secret>();
+    factory.informer_for::<ServiceAccount>();
     factory.start();
     tokio::time::sleep(SECOND * 5).await;
-    assert_eq!(over(&factory), ["secrets"]);
+    assert_eq!(over(&factory), ["serviceaccounts"]);
     maps.remove_namespace("other").unwrap();
     all_live(&factory).await;
     factory.wait_for_sync().await.unwrap();

@@ -1,7 +1,7 @@
 //! How often the common operations allocate, compared with `expected.txt`.
 //!
 //! Counts do not depend on the machine or its load, so a change of one is a change of the code. After a
-//! change on purpose: `UPDATE=1 cargo test -p informer-bench --test allocations`.
+//! change on purpose: `UPDATE=1 cargo test --workspace --test allocations`.
 
 use std::alloc::System;
 use std::fmt::Write as _;
@@ -71,7 +71,7 @@ fn common_operations_allocate_as_often_as_expected() {
     assert!(
         found == expected,
         "the number of allocations changed:\n{}\nif it is on purpose, run \
-         `UPDATE=1 cargo test -p informer-bench --test allocations`",
+         `UPDATE=1 cargo test --workspace --test allocations`",
         difference(&expected, &found)
     );
 }
