@@ -85,7 +85,7 @@ impl SharedInformerFactoryBuilder {
     informer_core::__shared_options!(dyn AnyObject);
 
     /// Sets the largest size of all objects of all informers of this factory together, in the approximate
-    /// bytes of [`Snapshot::bytes`](crate::store::Snapshot::bytes). Default: no limit.
+    /// bytes of [`Snapshot::bytes`](crate::Snapshot::bytes). Default: no limit.
     ///
     /// An informer that would exceed it keeps its last state and does not grow: its state is
     /// [`State::LimitReached`](crate::State::LimitReached), and the others go on. It is current again when
