@@ -17,13 +17,18 @@ fn kubeconfig(folder: &Path, port: u16, authority: &str) -> PathBuf {
 
 /// Writes a kubeconfig with these credentials, and its certificate authority.
 fn kubeconfig_of(user: &Value, folder: &Path, port: u16, authority: &str) -> PathBuf {
+    kubeconfig_for(&format!("127.0.0.1:{port}"), user, folder, authority)
+}
+
+/// The same for a server at any address.
+fn kubeconfig_for(address: &str, user: &Value, folder: &Path, authority: &str) -> PathBuf {
     std::fs::write(folder.join("ca.crt"), authority).unwrap();
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "prod",
         "contexts": [{"name": "prod", "context": {"cluster": "east", "user": "me"}}],
         "users": [{"name": "me", "user": user}],
         "clusters": [{"name": "east", "cluster": {
-            "server": format!("https://127.0.0.1:{port}"), "certificate-authority": "ca.crt",
+            "server": format!("https://{address}"), "certificate-authority": "ca.crt",
         }}],
     });
     let path = folder.join("config");
@@ -45,13 +50,23 @@ async fn client_of(path: &Path) -> Result<kube::Client, ClientError> {
 
 /// Lists with the client of a kubeconfig, and checks that the error names the server, and this as well.
 async fn check(port: u16, path: &Path, expected: &str) {
+    check_at(
+        &format!("127.0.0.1:{port}"),
+        Recovery::NeedsAction,
+        path,
+        expected,
+    )
+    .await;
+}
+
+async fn check_at(address: &str, recovery: Recovery, path: &Path, expected: &str) {
     let client = client_of(path).await.unwrap();
     let error = list_with(client).await.err().expect("it fails");
-    assert_eq!(error.recovery(), Recovery::NeedsAction, "{error}");
+    assert_eq!(error.recovery(), recovery, "{error}");
     let text = error.to_string();
     let expected = expected.replace("PATH", &path.display().to_string());
     assert!(text.contains(&expected), "no {expected:?} in {text}");
-    assert!(text.contains(&format!("127.0.0.1:{port}")), "{text}");
+    assert!(text.contains(address), "{text}");
 }
 
 #[tokio::test]
@@ -118,6 +133,17 @@ async fn a_server_without_tls() {
         "the server does not speak TLS; correct the scheme or the port of `server` of kubeconfig PATH";
     check(port, &path, expected).await;
     serving.abort();
+}
+
+/// No resolver knows names below `invalid`; one that cannot be reached fails as well.
+#[tokio::test]
+async fn a_name_that_does_not_resolve() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = "east.example.invalid:6443";
+    let user = json!({"token": "hunter2"});
+    let path = kubeconfig_for(address, &user, folder.path(), &authority(params()));
+    let expected = "the name does not resolve; correct `server` of kubeconfig PATH, or the DNS";
+    check_at(address, Recovery::Unreachable, &path, expected).await;
 }
 
 /// The token is rotated while the program runs, and the file is written late.

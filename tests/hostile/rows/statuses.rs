@@ -110,6 +110,8 @@ fn refusals() -> Vec<Row> {
         })
         .state(NotFound)
         .synced(false)
+        // A request every 15 s on average, and discovery once a minute.
+        .requests(360)
         .error("no such resource"),
         always("400 because of a field selector", |_| {
             refusal(400, "BadRequest", "field label not supported: spec.x")
