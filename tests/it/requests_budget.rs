@@ -105,7 +105,112 @@ async fn initial_reads_are_limited_and_all_complete() {
     );
 }
 
-/// Nothing is configured: ten reads at a time, and those that waited begin at different times.
+/// Starts informers, each with its own seed, and returns when their lists arrived: the first at zero.
+async fn list_times(server: &ApiServer, budget: &RequestBudget, count: usize) -> Vec<Duration> {
+    let made = (0..count).map(|number| {
+        let builder = builder_of::<ConfigMap>(server.client()).namespace(format!("n{number}"));
+        let seeded = builder.reflector(|mut config| {
+            config.seed = Some(number as u64);
+            config.initial = InitialState::List;
+            config
+        });
+        seeded.request_budget(budget).build().unwrap()
+    });
+    let informers: Vec<SharedInformer<ConfigMap>> = made.collect();
+    server.clear_requests();
+    for informer in &informers {
+        informer.start().unwrap();
+    }
+    for informer in &informers {
+        informer.synced_within(Duration::from_secs(60)).await.unwrap();
+    }
+    let lists = server.requests().lists();
+    let mut times: Vec<Duration> = lists.iter().map(|request| request.at).collect();
+    times.sort();
+    let first = times[0];
+    for time in &mut times {
+        *time -= first;
+    }
+    for informer in informers {
+        informer.shutdown().await;
+    }
+    times
+}
+
+/// The most of these times within any five milliseconds.
+fn densest(times: &[Duration]) -> usize {
+    let within = |from: &Duration| {
+        let near = |time: &&Duration| **time >= *from && **time < *from + Duration::from_millis(5);
+        times.iter().filter(near).count()
+    };
+    times.iter().map(within).max().unwrap_or_default()
+}
+
+/// All ten may read at once, so none of them waits for its turn.
+#[tokio::test(start_paused = true)]
+async fn reads_that_need_not_wait_begin_at_different_times_too() {
+    let server = server();
+    server
+        .faults()
+        .add(Rule::new(Fault::Delay(Duration::from_secs(1))));
+    let times = list_times(&server, &RequestBudget::default(), 10).await;
+    assert_eq!(times.len(), 10);
+    assert!(densest(&times) <= 4, "they began together: {times:?}");
+    assert!(times[9] >= Duration::from_millis(30), "{times:?}");
+    // The bound of the default options.
+    assert!(times[9] <= Duration::from_millis(100), "{times:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_delays_of_reads_are_configurable() {
+    let server = server();
+    server
+        .faults()
+        .add(Rule::new(Fault::Delay(Duration::from_secs(5))));
+    let with = async |read_jitter| {
+        let mut options = RequestBudgetOptions::default();
+        options.read_jitter = read_jitter;
+        list_times(&server, &RequestBudget::new(options), 10).await
+    };
+    let times = with(Duration::ZERO).await;
+    assert_eq!(times, [Duration::ZERO; 10], "none is delayed");
+    let times = with(Duration::from_secs(2)).await;
+    assert!(
+        times[9] > Duration::from_millis(500) && times[9] <= Duration::from_secs(2),
+        "{times:?}"
+    );
+}
+
+/// Nothing is spread that is alone: a program with one informer starts as fast as without a budget.
+#[tokio::test(start_paused = true)]
+async fn a_read_that_is_alone_begins_at_once() {
+    let server = server();
+    let budget = RequestBudget::default();
+    for round in 0..20 {
+        let begun = Instant::now();
+        let informers = informers(&server, Some(&budget));
+        informers[round].start().unwrap();
+        informers[round]
+            .synced_within(Duration::from_secs(60))
+            .await
+            .unwrap();
+        assert_eq!(begun.elapsed(), Duration::ZERO, "round {round}");
+    }
+}
+
+/// Reads that take no time show what the delays alone cost.
+#[tokio::test(start_paused = true)]
+async fn forty_informers_sync_in_less_than_half_a_second() {
+    let server = server();
+    let begun = Instant::now();
+    let times = list_times(&server, &RequestBudget::default(), 40).await;
+    let took = begun.elapsed();
+    assert_eq!(times.len(), 40);
+    assert!(densest(&times) <= 8, "they began together: {times:?}");
+    assert!(took < Duration::from_millis(500), "{took:?}, lists at {times:?}");
+}
+
+/// Nothing is configured: ten reads at a time, and they begin at different times.
 #[tokio::test(start_paused = true)]
 async fn a_factory_limits_and_spreads_its_initial_reads_by_default() {
     let server = server();

@@ -16,8 +16,8 @@ use crate::sync::Mutex;
 /// that hang cannot stop the others.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// A read that had to wait begins up to this time after its turn, so that reads do not begin together.
-const SPREAD: Duration = Duration::from_millis(100);
+/// How many reads must run for the next one to get the whole of [`RequestBudgetOptions::read_jitter`].
+const CROWD: u32 = 10;
 
 /// The bounds of a [`RequestBudget`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,12 @@ pub struct RequestBudgetOptions {
     pub starts_per_second: u32,
     /// How many of them may be started at once after a quiet time. At least 1. Default 50.
     pub burst: u32,
+    /// The longest random delay of a read of a whole state, so that reads do not start together. Default
+    /// 100 ms; zero disables the delays, and more than 30 s counts as 30 s.
+    ///
+    /// A read that starts while no other runs is not delayed. One that starts beside others is delayed by up
+    /// to a tenth of this for each of them, one that had to wait for its turn by up to all of it.
+    pub read_jitter: Duration,
 }
 
 impl Default for RequestBudgetOptions {
@@ -37,6 +43,7 @@ impl Default for RequestBudgetOptions {
             concurrent_reads: 10,
             starts_per_second: 50,
             burst: 50,
+            read_jitter: Duration::from_millis(100),
         }
     }
 }
@@ -47,14 +54,15 @@ impl Default for RequestBudgetOptions {
 /// A factory has one, with default [options](RequestBudgetOptions), and a program can share one among
 /// factories of the same cluster. A single informer has none unless it is set.
 ///
-/// - Reads of a whole state wait until fewer than `concurrent_reads` others run. Those that waited begin at
-///   random times up to 100 ms after their turn.
+/// - Reads of a whole state wait until fewer than `concurrent_reads` others run. All that do not run alone
+///   start at random times up to `read_jitter` after their turn.
 /// - Of reads of a whole state, and of watches that follow a failure, `burst` may be started at once and
 ///   `starts_per_second` per second after that. Further pages of a list do not count.
 /// - The same holds, separately, for watches that resume one that worked or that follow a list. So requests
 ///   that fail never delay those that work.
 ///
-/// Turns are given in the order of the requests. No request waits longer than 30 s for its turn.
+/// Turns are given in the order of the requests. No request waits longer than 30 s for its turn. A program
+/// with a single informer, or one that waits for each before it starts the next, is not delayed.
 ///
 /// ```
 /// use informer_core::{RequestBudget, RequestBudgetOptions};
@@ -68,6 +76,8 @@ pub struct RequestBudget(Arc<Inner>);
 
 struct Inner {
     options: RequestBudgetOptions,
+    /// How many reads may have a turn at the same time.
+    turns: usize,
     reads: Arc<Semaphore>,
     after_failure: Mutex<Starts>,
     resumed: Mutex<Starts>,
@@ -103,11 +113,11 @@ impl RequestBudget {
                 paid: Instant::now(),
             })
         };
+        let turns = options.concurrent_reads.clamp(1, Semaphore::MAX_PERMITS);
         Self(Arc::new(Inner {
             options,
-            reads: Arc::new(Semaphore::new(
-                options.concurrent_reads.clamp(1, Semaphore::MAX_PERMITS),
-            )),
+            turns,
+            reads: Arc::new(Semaphore::new(turns)),
             after_failure: starts(),
             resumed: starts(),
         }))
@@ -118,18 +128,29 @@ impl RequestBudget {
         self.0.options
     }
 
-    /// Waits until a whole state may be read. Returns `None` if that took too long: the read begins anyway.
+    /// Waits until a whole state may be read, and then for a random time if it is not the only one. Returns
+    /// `None` if the turn did not come in time: the read starts anyway.
     pub(super) async fn read(&self, random: &mut SmallRng) -> Option<ReadTurn> {
-        if let Ok(permit) = self.0.reads.clone().try_acquire_owned() {
-            return Some(ReadTurn(permit));
+        let longest = self.0.options.read_jitter.min(LONGEST_WAIT);
+        let (permit, window) = match self.0.reads.clone().try_acquire_owned() {
+            Ok(permit) => (Some(permit), longest / CROWD * self.others().min(CROWD)),
+            Err(_) => {
+                let turn = tokio::time::timeout(LONGEST_WAIT, self.0.reads.clone().acquire_owned());
+                // The semaphore is never closed.
+                (turn.await.ok().and_then(Result::ok), longest)
+            }
+        };
+        if !window.is_zero() {
+            tokio::time::sleep(scale(window, random.random::<f64>())).await;
         }
-        let waited = tokio::time::timeout(LONGEST_WAIT, self.0.reads.clone().acquire_owned()).await;
-        tokio::time::sleep(scale(SPREAD, random.random::<f64>())).await;
-        match waited {
-            Ok(Ok(permit)) => Some(ReadTurn(permit)),
-            // The semaphore is never closed.
-            Ok(Err(_)) | Err(_) => None,
-        }
+        permit.map(ReadTurn)
+    }
+
+    /// The number of reads that have a turn, beside the one that took its turn just now. Those that wait for
+    /// their random time count, so of reads that are requested together only the first starts at once.
+    fn others(&self) -> u32 {
+        let taken = self.0.turns - self.0.reads.available_permits();
+        u32::try_from(taken.saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
     /// Waits until a request may be started.
@@ -183,6 +204,7 @@ mod tests {
             concurrent_reads,
             starts_per_second,
             burst,
+            ..RequestBudgetOptions::default()
         })
     }
 
@@ -227,11 +249,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn reads_wait_for_one_another_and_never_for_ever() {
         let budget = budget(2, 10, 10);
+        let jitter = budget.options().read_jitter;
         let mut random = SmallRng::seed_from_u64(1);
         let begun = Instant::now();
         let first = budget.read(&mut random).await;
-        let _second = budget.read(&mut random).await;
         assert_eq!(begun.elapsed(), Duration::ZERO);
+        let _second = budget.read(&mut random).await;
+        assert!(begun.elapsed() <= jitter / 10, "{:?}", begun.elapsed());
         let waiting = {
             let budget = budget.clone();
             tokio::spawn(async move { budget.read(&mut SmallRng::seed_from_u64(2)).await.is_some() })
@@ -240,10 +264,35 @@ mod tests {
         assert!(!waiting.is_finished());
         drop(first);
         assert!(waiting.await.unwrap());
-        assert!(begun.elapsed() <= Duration::from_secs(5) + SPREAD);
+        assert!(begun.elapsed() <= Duration::from_secs(5) + jitter / 10 + jitter);
         let _third = budget.read(&mut random).await;
         let late = Instant::now();
         assert!(budget.read(&mut random).await.is_none());
         assert!(late.elapsed() >= LONGEST_WAIT);
+        assert!(late.elapsed() <= LONGEST_WAIT + jitter);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_delay_of_a_read_grows_with_the_number_of_others_up_to_its_bound() {
+        let budget = RequestBudget::new(RequestBudgetOptions {
+            concurrent_reads: 20,
+            // Longer than the longest wait, which bounds it.
+            read_jitter: Duration::from_secs(3600),
+            ..RequestBudgetOptions::default()
+        });
+        let mut random = SmallRng::seed_from_u64(1);
+        let mut turns = Vec::new();
+        for others in 0..20 {
+            let begun = Instant::now();
+            turns.push(budget.read(&mut random).await);
+            let bound = LONGEST_WAIT / CROWD * others.min(CROWD);
+            let delay = begun.elapsed();
+            assert!(delay <= bound, "{delay:?} beside {others}");
+            assert_eq!(delay.is_zero(), others == 0, "{delay:?} beside {others}");
+        }
+        turns.clear();
+        let begun = Instant::now();
+        drop(budget.read(&mut random).await);
+        assert_eq!(begun.elapsed(), Duration::ZERO, "the others have ended");
     }
 }
