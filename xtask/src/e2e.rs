@@ -11,8 +11,8 @@ use crate::{Result, artifact, process};
 /// The variable that selects the server to start.
 const WATCH_LIST: &str = "INFORMER_LIVE_WATCH_LIST";
 
-/// Set for the tests of the example operator: it is built.
-const OPERATOR: &str = "INFORMER_LIVE_OPERATOR";
+/// Set for the tests that run programs of the workspace: they are built.
+const PROGRAMS: &str = "INFORMER_LIVE_PROGRAMS";
 
 /// The variable that selects the seeds of the seeded tests.
 const SEEDS: &str = "INFORMER_LIVE_SEEDS";
@@ -92,7 +92,7 @@ pub(crate) fn prepare() -> Result<Outcome> {
 
 fn build(programs: &[&str]) -> Result<Servers> {
     let build = [TESTS, programs, &["--no-run"]].concat();
-    // The tests of the example operator build it only without this.
+    // The tests that run these programs build them only without this.
     process::run(cargo().args([
         "build",
         "--workspace",
@@ -100,6 +100,8 @@ fn build(programs: &[&str]) -> Result<Servers> {
         FEATURE,
         "--example",
         "operator",
+        "--bin",
+        "informer-top",
     ]))?;
     apiserver::provide(&artifact::build("tests/live", "informer-live", &build)?)
 }
@@ -172,7 +174,7 @@ fn test(pairing: &str, choice: &Choice<'_>, skipped: &[&str]) -> Result<()> {
         .args(skipped)
         .args(&choice.arguments)
         .env(WATCH_LIST, pairing)
-        .env(OPERATOR, "built");
+        .env(PROGRAMS, "built");
     if let Some(seeds) = choice.seeds {
         command.env(SEEDS, seeds);
     }

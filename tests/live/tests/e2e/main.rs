@@ -47,5 +47,7 @@ mod storms;
 mod support;
 /// Sees the requests of a client.
 mod tap;
+/// `informer-top` on a real server.
+mod top;
 /// A line to the server that can be cut.
 mod wire;

@@ -3,9 +3,8 @@
 //! Each process is the service account of `deploy.yaml` and has its roles, no others.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use informer_live::{Cluster, ServiceAccount};
@@ -19,35 +18,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio::process::{Child, Command};
 
-use crate::support::{BOUND, eventually, options};
+use crate::support::{BOUND, Program, eventually, options};
 
 const CRD: &str = include_str!("../../../../informers/examples/operator/crds/websites.yaml");
 const DEPLOY: &str = include_str!("../../../../informers/examples/operator/deploy.yaml");
 
 /// The namespace and the service account in `deploy.yaml`.
 const OPERATOR: &str = "website-operator";
-
-/// The program, beside the folder of this one. `cargo test --test e2e` does not build examples;
-/// `cargo xtask e2e` does, and says so.
-fn program() -> PathBuf {
-    static BUILDING: Mutex<()> = Mutex::new(());
-
-    let this = std::env::current_exe().unwrap();
-    let profile = this.parent().and_then(Path::parent).unwrap();
-    let program = profile.join("examples").join("operator");
-    if std::env::var("INFORMER_LIVE_OPERATOR").as_deref() == Ok("built") {
-        return program;
-    }
-    let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut build = std::process::Command::new(env!("CARGO"));
-    // As `cargo xtask e2e` builds this test, so that nothing is compiled twice.
-    build.args(["build", "--workspace", "--features", "informer-live/e2e"]);
-    build.args(["--example", "operator", "--target-dir"]);
-    build.arg(profile.parent().unwrap());
-    let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
-    assert!(built.success(), "the example does not build");
-    program
-}
 
 /// Waits until something is found.
 async fn found<T>(mut look: impl AsyncFnMut() -> Result<T, String>) -> T {
@@ -124,7 +101,9 @@ struct Setup {
 
 impl Setup {
     async fn start(replicas: &[&str]) -> Self {
-        let program = tokio::task::spawn_blocking(program).await.unwrap();
+        let program = tokio::task::spawn_blocking(|| Program::Operator.path())
+            .await
+            .unwrap();
         let cluster = Cluster::start(options()).await.unwrap();
         let definition: CustomResourceDefinition = serde_saphyr::from_str(CRD).unwrap();
         let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());

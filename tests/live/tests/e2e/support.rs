@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use informer_core::{InformerStatus, Object, ReflectorConfig, SharedInformer};
@@ -49,6 +51,43 @@ pub(crate) async fn shared() -> &'static Cluster {
         Cluster::start(options).await.unwrap()
     };
     SHARED.get_or_init(start).await
+}
+
+/// A program of the workspace that tests run as a process.
+#[derive(Clone, Copy)]
+pub(crate) enum Program {
+    /// The example operator.
+    Operator,
+    /// `informer-top`.
+    Top,
+}
+
+impl Program {
+    /// Its path, beside the folder of these tests. `cargo test --test e2e` does not build it, so this does;
+    /// `cargo xtask e2e` has built it, and says so.
+    pub(crate) fn path(self) -> PathBuf {
+        static BUILDING: Mutex<()> = Mutex::new(());
+
+        let (folder, option, name) = match self {
+            Self::Operator => ("examples", "--example", "operator"),
+            Self::Top => ("", "--bin", "informer-top"),
+        };
+        let this = std::env::current_exe().unwrap();
+        let profile = this.parent().and_then(Path::parent).unwrap();
+        let program = profile.join(folder).join(name);
+        if std::env::var("INFORMER_LIVE_PROGRAMS").as_deref() == Ok("built") {
+            return program;
+        }
+        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut build = std::process::Command::new(env!("CARGO"));
+        // As `cargo xtask e2e` builds these tests, so that nothing is compiled twice.
+        build.args(["build", "--workspace", "--features", "informer-live/e2e"]);
+        build.args([option, name, "--target-dir"]);
+        build.arg(profile.parent().unwrap());
+        let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
+        assert!(built.success(), "{name} does not build");
+        program
+    }
 }
 
 /// A namespace that no other test knows.
