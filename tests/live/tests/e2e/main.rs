@@ -7,6 +7,8 @@
 
 /// The embedded server's answers beside a real server's.
 mod answers;
+/// A request budget, while the server is away.
+mod budget;
 /// The cluster itself: it starts, obeys its options, and leaves nothing behind.
 mod cluster;
 /// Custom resources, whose definition comes, changes and goes while their informer runs.
