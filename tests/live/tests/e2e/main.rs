@@ -17,6 +17,8 @@ mod custom;
 mod deep;
 /// client-go's informer beside ours.
 mod differential;
+/// What the states of informers say when the server refuses or cannot be trusted.
+mod errors;
 /// The server restarted, paused and forgetful, and connections cut.
 mod faults;
 /// HTTP/2: many informers on few connections.

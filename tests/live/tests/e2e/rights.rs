@@ -9,7 +9,7 @@ use informer_live::{Cluster, ServiceAccount};
 use informers::SharedInformerFactory;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount as Account};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use kube::api::{DeleteParams, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -274,14 +274,33 @@ async fn a_wait_with_a_token_that_is_not_accepted_ends_and_says_so() {
     factory.shutdown().await;
 }
 
-/// The roles that a factory prints are enough for it, and without them it gets nothing.
+/// Creates the objects of a YAML text, as `kubectl apply -f -` does.
+async fn apply(client: &Client, yaml: &str) -> usize {
+    let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(yaml).unwrap();
+    for object in &objects {
+        let types = object.types.clone().unwrap();
+        let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types).unwrap());
+        let api: Api<DynamicObject> = match &object.metadata.namespace {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        api.create(&PostParams::default(), object).await.unwrap();
+    }
+    objects.len()
+}
+
+/// The YAML that a factory prints is enough for it, and without it, it gets nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_roles_of_a_factory_are_enough_for_it() {
     let cluster = shared().await;
     let room = Room::new(cluster, "least").await;
     room.create("a", "1").await;
-    let client = cluster.client_as("least").unwrap();
-    let factory = SharedInformerFactory::builder(client)
+    let account = account(&room).await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let long = Duration::from_secs(3600);
+    std::fs::write(file.path(), cluster.service_account_token(&account, long)).unwrap();
+    let wire = Wire::to(cluster).await;
+    let factory = SharedInformerFactory::builder(client_with(&wire, cluster, file.path()))
         .namespace(&room.name)
         .build()
         .unwrap();
@@ -297,36 +316,10 @@ async fn the_roles_of_a_factory_are_enough_for_it() {
         "{text}"
     );
 
-    let rbac = factory.rights().named(room.name.clone());
-    let new = PostParams::default();
-    let reference =
-        |kind: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": room.name});
-    let cluster_roles: Api<ClusterRole> = Api::all(room.client());
-    cluster_roles
-        .create(&new, &rbac.cluster_role().unwrap())
-        .await
-        .unwrap();
-    let binding = json!({
-        "metadata": {"name": room.name}, "roleRef": reference("ClusterRole"), "subjects": [user("least")],
-    });
-    let cluster_bindings: Api<ClusterRoleBinding> = Api::all(room.client());
-    cluster_bindings
-        .create(&new, &serde_json::from_value(binding).unwrap())
-        .await
-        .unwrap();
-    for role in rbac.roles() {
-        let namespace = role.metadata.namespace.clone().unwrap();
-        let roles: Api<Role> = Api::namespaced(room.client(), &namespace);
-        roles.create(&new, &role).await.unwrap();
-        let binding = json!({
-            "metadata": {"name": room.name}, "roleRef": reference("Role"), "subjects": [user("least")],
-        });
-        let bindings: Api<RoleBinding> = Api::namespaced(room.client(), &namespace);
-        bindings
-            .create(&new, &serde_json::from_value(binding).unwrap())
-            .await
-            .unwrap();
-    }
+    let rights = factory.rights().named(room.name.clone());
+    let yaml = rights.bound_to(&account.namespace, &account.name).to_string();
+    // A ClusterRole for nodes and a Role for the others, each with its binding.
+    assert_eq!(apply(&room.client(), &yaml).await, 4, "{yaml}");
     tokio::time::timeout(BOUND, factory.wait_for_sync_within(BOUND))
         .await
         .unwrap()
@@ -339,12 +332,9 @@ async fn the_roles_of_a_factory_are_enough_for_it() {
     })
     .await;
     factory.shutdown().await;
-    cluster_bindings
-        .delete(&room.name, &DeleteParams::default())
-        .await
-        .unwrap();
-    cluster_roles
-        .delete(&room.name, &DeleteParams::default())
-        .await
-        .unwrap();
+    let delete = DeleteParams::default();
+    let bindings: Api<ClusterRoleBinding> = Api::all(room.client());
+    bindings.delete(&room.name, &delete).await.unwrap();
+    let roles: Api<ClusterRole> = Api::all(room.client());
+    roles.delete(&room.name, &delete).await.unwrap();
 }

@@ -25,7 +25,7 @@ pub(crate) const BOUND: Duration = Duration::from_secs(180);
 const CHECK_EVERY: Duration = Duration::from_millis(25);
 
 /// The users of the shared cluster: one for each test that gives and takes rights.
-pub(crate) const USERS: [&str; 6] = ["granted", "revoked", "watcher", "nobody", "late", "least"];
+pub(crate) const USERS: [&str; 5] = ["granted", "revoked", "watcher", "nobody", "late"];
 
 /// The pairing under test, as `cargo xtask e2e` names it.
 pub(crate) fn watch_list() -> WatchList {
