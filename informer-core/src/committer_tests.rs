@@ -60,7 +60,7 @@ impl Setup {
     fn new() -> Self {
         let (mut senders, receiver) = DeltaFifo::channel([Scope::All], QueueOptions::default(), None);
         let (writer, indexer) = store::new();
-        let processor = Arc::new(Processor::new(None));
+        let processor = Arc::new(Processor::new("configmaps", None));
         let listener = processor.add(
             "events".to_owned(),
             &HandlerOptions::default(),
@@ -249,7 +249,7 @@ fn core(offload: Offload, stored: usize) -> Core<ConfigMap> {
     }
     commit.publish();
     let wiring = Wiring {
-        processor: Arc::new(Processor::new(None)),
+        processor: Arc::new(Processor::new("configmaps", None)),
         board: Arc::new(StatusBoard::new("configmaps".to_owned(), &[Scope::All], None)),
         synced: Latch::new(),
         commits: Arc::new(Notify::new()),

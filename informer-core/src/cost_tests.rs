@@ -120,7 +120,7 @@ fn an_event_is_reported_without_a_walk_over_all_scopes() {
 fn an_unchanged_object_costs_each_handler_the_same() {
     let ratio = growth(8, 512, |count| {
         let (_writer, indexer) = store::new::<ConfigMap>();
-        let processor = Processor::new(Some(Duration::from_secs(60)));
+        let processor = Processor::new("configmaps", Some(Duration::from_secs(60)));
         for _ in 0..count {
             let name = "handler".to_owned();
             let options = HandlerOptions::default();
@@ -147,7 +147,7 @@ fn an_unchanged_object_costs_each_handler_the_same() {
 fn a_poll_of_an_idle_stream_does_not_clone_its_name() {
     let ratio = growth(1, 16 << 20, |length| {
         let (_writer, indexer) = store::new::<ConfigMap>();
-        let processor = Processor::new(None);
+        let processor = Processor::new("configmaps", None);
         let name = "n".repeat(length);
         let options = HandlerOptions::default();
         let listener = processor.add(name, &options, Served::ByReader, || indexer.snapshot());

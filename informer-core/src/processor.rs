@@ -42,6 +42,8 @@ pub use stream::EventStream;
 /// commit's events are delivered, so no caller waits for it longer than a walk over the handlers takes. A
 /// listener's lock may be taken while this one is held, never the other way round.
 pub(crate) struct Processor<K> {
+    /// The resource of the informer, for the spans of calls.
+    resource: Arc<str>,
     state: Mutex<ProcessorState<K>>,
     next_id: AtomicU64,
     /// Notified when a handler is added, synced or ended, and when the store is synced.
@@ -91,8 +93,9 @@ impl<K: Object> ProcessorState<K> {
 }
 
 impl<K: Object> Processor<K> {
-    pub(crate) fn new(check_period: Option<Duration>) -> Self {
+    pub(crate) fn new(resource: &str, check_period: Option<Duration>) -> Self {
         Self {
+            resource: resource.into(),
             state: Mutex::new(ProcessorState {
                 listeners: Vec::new(),
                 resync: ResyncPlan::new(check_period),
@@ -125,7 +128,9 @@ impl<K: Object> Processor<K> {
         snapshot: impl FnOnce() -> Snapshot<K>,
     ) -> Arc<Listener<K>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let listener = Arc::new(Listener::new(id, name, options, served, self.signal.clone()));
+        let resource = self.resource.clone();
+        let listener = Listener::new(id, name, resource, options, served, self.signal.clone());
+        let listener = Arc::new(listener);
         let mut state = self.state.lock();
         if state.delivery == Delivery::Stopped {
             drop(state);

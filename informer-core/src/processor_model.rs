@@ -22,7 +22,7 @@ fn a_late_handler_receives_each_object_once_and_syncs() {
     builder.preemption_bound = Some(2);
     builder.check(|| {
         let (mut writer, indexer) = store::new();
-        let processor = Arc::new(Processor::new(None));
+        let processor = Arc::new(Processor::new("configmaps", None));
         let committer = {
             let processor = processor.clone();
             thread::spawn(move || {

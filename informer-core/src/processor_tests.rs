@@ -36,7 +36,7 @@ impl Fixture {
     fn new(check_period: Option<Duration>) -> Self {
         let (writer, indexer) = store::new();
         Self {
-            processor: Processor::new(check_period),
+            processor: Processor::new("configmaps", check_period),
             writer,
             indexer,
         }

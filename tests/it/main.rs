@@ -36,6 +36,7 @@ mod informer_relist;
 mod informer_removal;
 mod informer_resync;
 mod informer_scopes;
+mod informer_spans;
 mod informer_status;
 mod informer_storage;
 mod informer_transform;

@@ -217,7 +217,7 @@ impl<K: Object> SharedInformerBuilder<K> {
         }
         let resource_name = resource.clone();
         let board = Arc::new(StatusBoard::new(resource, &scopes, options.on_watch_error));
-        let processor = Arc::new(Processor::new(options.resync));
+        let processor = Arc::new(Processor::new(&resource_name, options.resync));
         let synced = Latch::new();
         let commits = Arc::new(Notify::new());
         let root = senders.first().cloned().ok_or(BuildError::NoSource)?;

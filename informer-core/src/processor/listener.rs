@@ -34,6 +34,7 @@ pub(crate) enum Served {
 pub(crate) struct Listener<K> {
     id: u64,
     name: String,
+    resource: Arc<str>,
     served: Served,
     state: Mutex<ListenerState<K>>,
     /// Set when the handler has returned from its calls for the whole initial state.
@@ -48,6 +49,7 @@ impl<K: Object> Listener<K> {
     pub(super) fn new(
         id: u64,
         name: String,
+        resource: Arc<str>,
         options: &HandlerOptions,
         served: Served,
         signal: Signal,
@@ -55,6 +57,7 @@ impl<K: Object> Listener<K> {
         Self {
             id,
             name,
+            resource,
             served,
             state: Mutex::new(ListenerState::new(options)),
             synced: Latch::new(),
@@ -263,6 +266,11 @@ impl<K> Listener<K> {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The resource of the informer.
+    pub(super) fn resource(&self) -> &str {
+        &self.resource
     }
 
     pub(super) fn is_busy(&self) -> bool {

@@ -23,7 +23,14 @@ fn added(name: &str) -> [(Audience, Notification<ConfigMap>); 1] {
 
 fn listener(options: &HandlerOptions) -> Arc<Listener<ConfigMap>> {
     let name = "model".to_owned();
-    Arc::new(Listener::new(1, name, options, Served::ByTask, Signal::new()))
+    Arc::new(Listener::new(
+        1,
+        name,
+        "configmaps".into(),
+        options,
+        Served::ByTask,
+        Signal::new(),
+    ))
 }
 
 /// Runs a model with few enough preemptions to end in seconds.

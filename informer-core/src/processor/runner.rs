@@ -115,7 +115,7 @@ fn span<K: Object>(listener: &Listener<K>, event: &Event<K>) -> Span {
     tracing::trace_span!(
         "handler",
         handler = listener.name(),
-        kind = std::any::type_name::<K>(),
+        resource = listener.resource(),
         key = event.key().map(tracing::field::display),
         rv = ResourceVersion::of(event.object().meta()).map(tracing::field::display),
     )
