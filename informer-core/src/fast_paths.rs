@@ -1,5 +1,5 @@
-//! Whether the defaults use the faster of two ways: protobuf, HTTP/2, decoding on several threads, and
-//! relists that decode only what changed.
+//! Whether the defaults use the faster of two ways: protobuf, HTTP/2, decoding on several threads, relists
+//! that decode only what changed, and threads that stay with their handlers.
 //!
 //! Without the hidden feature `__internals`, they always do. With it, `INFORMER_FAST_PATHS=off` selects the
 //! plain ways, so that the simulation and the live suite show that no guarantee depends on them.

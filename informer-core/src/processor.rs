@@ -10,6 +10,7 @@ mod listener_state;
 mod registration;
 mod resync;
 mod runner;
+mod shift;
 mod stream;
 
 use std::sync::Arc;

@@ -190,6 +190,11 @@ impl<K: Object> Listener<K> {
         self.is_active()
     }
 
+    /// Whether an event can be taken.
+    pub(super) fn has_event(&self) -> bool {
+        !self.state.lock().buffer.is_empty()
+    }
+
     /// Ready if an event can be taken, or none ever will.
     pub(super) fn poll_ready(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.state.lock();

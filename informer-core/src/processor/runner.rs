@@ -9,8 +9,10 @@ use std::task::Poll;
 
 use tokio::time::Instant;
 use tracing::Span;
+use tracing::level_filters::LevelFilter;
 
 use super::listener::Listener;
+use super::shift::{Rest, Shift};
 use crate::handler::{AsyncEventHandler, Event, EventHandler};
 use crate::mutant;
 use crate::object::Object;
@@ -24,6 +26,7 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
     run_on: Offload,
 ) {
     let _serving = listener.serve();
+    let mut rest = Rest::of_current_runtime();
     while listener.ready().await {
         match run_on {
             Offload::Inline => {
@@ -42,19 +45,33 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
                     continue;
                 }
                 let worker = listener.clone();
-                let drained = tokio::task::spawn_blocking(move || {
-                    let mut now = None;
-                    while let Some(event) = worker.take_at(now) {
-                        now = Some(call(&worker, &mut handler, event));
-                    }
-                    handler
+                let served = tokio::task::spawn_blocking(move || {
+                    let rest = serve(&worker, &mut handler, Shift::begin(rest));
+                    (handler, rest)
                 });
-                match drained.await {
-                    Ok(back) => handler = back,
+                match served.await {
+                    Ok(back) => (handler, rest) = back,
                     // The runtime is shutting down, and the handler was dropped with its thread.
                     Err(_) => return,
                 }
             }
+        }
+    }
+}
+
+/// Calls the handler for every event until the shift is over. Returns what the next one begins with.
+fn serve<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, mut shift: Shift) -> Rest {
+    loop {
+        let mut now = None;
+        while let Some(event) = listener.take_at(now) {
+            let returned = call(listener, handler, event);
+            now = Some(returned);
+            if shift.is_over(returned) {
+                return shift.rest();
+            }
+        }
+        if !shift.wait(listener) {
+            return shift.rest();
         }
     }
 }
@@ -112,6 +129,10 @@ async fn call_async<K: Object>(
 
 /// The span of one call. At `TRACE`, because there is one per event; else this reads one variable.
 fn span<K: Object>(listener: &Listener<K>, event: &Event<K>) -> Span {
+    // Without a subscriber, tracing computes the fields of a disabled span if its feature `log` is on.
+    if LevelFilter::current() < LevelFilter::TRACE {
+        return Span::none();
+    }
     tracing::trace_span!(
         "handler",
         handler = listener.name(),

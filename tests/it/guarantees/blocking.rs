@@ -240,3 +240,44 @@ async fn i14_a_paused_clock_waits_for_work_on_other_threads() {
     }
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
+
+/// A handler that always had a next event kept its thread for ever, and with one thread the other handler
+/// was never called.
+#[test]
+fn i14_handlers_take_turns_if_the_pool_has_fewer_threads() {
+    for runtime in runtimes(1) {
+        runtime.block_on(async {
+            let server = ApiServer::start();
+            let informer = informer_of(&server);
+            let calls = watch::Sender::new([0_usize; 2]);
+            for handler in 0..2 {
+                let calls = calls.clone();
+                informer
+                    .add_handler(move |_: Event<ConfigMap>| {
+                        // Slower than the changes below, so that the next event always waits.
+                        std::thread::sleep(Duration::from_millis(1));
+                        calls.send_modify(|calls| calls[handler] += 1);
+                    })
+                    .unwrap();
+            }
+            informer.start().unwrap();
+            informer.synced().await.unwrap();
+            server.create(&item("busy", "0")).unwrap();
+            let mut called = calls.subscribe();
+            let changes = async {
+                loop {
+                    server.update(&item("busy", "1")).unwrap();
+                    server.update(&item("busy", "2")).unwrap();
+                    tokio::time::sleep(Duration::from_micros(500)).await;
+                }
+            };
+            tokio::select! {
+                () = changes => unreachable!("it has no end"),
+                both = tokio::time::timeout(Duration::from_secs(60), called.wait_for(|calls| calls.iter().all(|calls| *calls > 0))) => {
+                    both.expect("both handlers are called").unwrap();
+                }
+            }
+            informer.shutdown().await;
+        });
+    }
+}

@@ -1,0 +1,79 @@
+//! When a thread stays with a handler, and when it leaves.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::*;
+use crate::handler::{Event, HandlerOptions, Origin};
+use crate::processor::distribution::Audience;
+use crate::processor::listener::Served;
+use crate::sync::Signal;
+
+fn listener() -> Arc<Listener<ConfigMap>> {
+    let (options, served) = (HandlerOptions::default(), Served::ByTask);
+    let (name, resource) = ("it".to_owned(), "configmaps".into());
+    Arc::new(Listener::new(1, name, resource, &options, served, Signal::new()))
+}
+
+fn push(listener: &Listener<ConfigMap>) {
+    let event = Event::added(Arc::new(ConfigMap::default()), Origin::Live).into();
+    listener.push_all(&[(Audience::All, event)], Instant::now());
+}
+
+#[test]
+fn a_thread_that_does_not_stay_leaves_at_once() {
+    assert!(!Shift::begin(Rest::Leave).wait(&*listener()));
+}
+
+#[test]
+fn a_thread_leaves_when_no_event_came_and_the_next_one_sleeps_first() {
+    let mut shift = Shift::begin(Rest::Look);
+    assert!(!shift.wait(&*listener()));
+    assert_eq!(shift.rest(), Rest::Sleep);
+}
+
+#[test]
+fn a_thread_that_stays_is_given_the_next_event() {
+    for rest in [Rest::Sleep, Rest::Look] {
+        let listener = listener();
+        // The thread may leave before the event comes: another shift waits for it then.
+        let worker = listener.clone();
+        let waits = thread::spawn(move || while !Shift::begin(rest).wait(&worker) {});
+        push(&listener);
+        waits.join().unwrap();
+        assert!(listener.take().is_some());
+    }
+}
+
+#[test]
+fn a_thread_leaves_when_its_listener_ends() {
+    for rest in [Rest::Sleep, Rest::Look] {
+        let listener = listener();
+        listener.stop();
+        assert!(!Shift::begin(rest).wait(&listener));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shift_ends_although_events_wait() {
+    let mut shift = Shift::begin(Rest::Sleep);
+    assert!(!shift.is_over(Instant::now()));
+    tokio::time::advance(LONGEST).await;
+    assert!(shift.is_over(Instant::now()));
+    let listener = listener();
+    push(&listener);
+    assert!(!shift.wait(&listener), "no wait begins after its end");
+}
+
+#[tokio::test]
+async fn threads_do_not_stay_on_a_runtime_whose_clock_may_be_paused() {
+    assert_eq!(Rest::of_current_runtime(), Rest::Leave);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn threads_stay_on_the_multi_thread_runtime() {
+    let expected = match fast_paths::are_on() {
+        true => Rest::Sleep,
+        false => Rest::Leave,
+    };
+    assert_eq!(Rest::of_current_runtime(), expected);
+}
