@@ -16,6 +16,7 @@ pub(crate) mod svg;
 use std::path::PathBuf;
 
 use machine::Machine;
+use profile::FastPaths;
 use programs::Programs;
 use rows::{Needs, Pace, Row};
 use samples::Samples;
@@ -45,7 +46,8 @@ enum Peers {
 
 /// Measures the rows whose names begin with one of the given ones, or all of them. `--quick` measures less,
 /// `--rounds N` sets how often, `--no-go` leaves out the libraries in Go and uses the replay server.
-/// `--profile ROW` records a flame graph of one row instead.
+/// `--profile ROW` records a flame graph of one row instead, and `--fast-paths off` behind it one of the
+/// plain ways.
 ///
 /// A full run of all rows replaces the report in `docs/bench`; any other writes below the target folder.
 pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
@@ -65,7 +67,8 @@ pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
                 rounds = number.parse()?;
                 rest
             }
-            ["--profile", row] => return profile::run(row, size),
+            ["--profile", row] => return profile::run(row, size, FastPaths::On),
+            ["--profile", row, "--fast-paths", "off"] => return profile::run(row, size, FastPaths::Off),
             [name, rest @ ..] if !name.starts_with('-') => {
                 names.push(*name);
                 rest

@@ -4,14 +4,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use informer_core::source::WatchEvent;
 use informer_core::{Event, ObjectKey, SharedInformer};
 use informers::{Lister, Selector};
 use k8s_openapi::api::core::v1::Pod;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::arguments::Arguments;
 use crate::feed::{Feed, NAMESPACE, name, pod};
@@ -28,14 +27,13 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
     let pods: Arc<[Pod]> = (0..objects).map(pod).collect();
     let (feed, events) = Feed::new(pods.clone(), in_flight);
     let informer = SharedInformer::from_source(feed);
-    let (begun, ended) = sync_channel::<()>(in_flight);
-    let mut ended = Some(ended);
-    for _ in 0..handlers {
+    let room = Arc::new(Semaphore::new(in_flight));
+    for handler in 0..handlers {
         // The first handler lets the writer continue.
-        let ended = ended.take();
+        let room = (handler == 0).then(|| room.clone());
         informer.add_handler(move |event: Event<Pod>| {
-            if let (Event::Updated { .. }, Some(ended)) = (&event, &ended) {
-                let _ = ended.recv();
+            if let (Event::Updated { .. }, Some(room)) = (&event, &room) {
+                room.add_permits(1);
             }
         })?;
     }
@@ -58,8 +56,8 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
         })
         .collect();
     let (start, cpu_before) = (Instant::now(), process::cpu());
-    let writes =
-        tokio::task::spawn_blocking(move || write(&pods, &events, &begun, in_flight, time)).await??;
+    // A task, as the writer in Go is a goroutine.
+    let writes = tokio::spawn(async move { write(&pods, &events, &room, in_flight, time).await }).await??;
     let (elapsed, cpu) = (start.elapsed().as_secs_f64(), process::cpu() - cpu_before);
     is_over.store(true, Ordering::Relaxed);
     for reader in readers {
@@ -84,10 +82,10 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
 }
 
 /// Sends changes, and waits at the end until all of them were handled. Returns their number.
-fn write(
+async fn write(
     pods: &[Pod],
     events: &mpsc::Sender<WatchEvent<Pod>>,
-    begun: &SyncSender<()>,
+    room: &Semaphore,
     in_flight: usize,
     time: Duration,
 ) -> Result<usize> {
@@ -101,12 +99,10 @@ fn write(
         let mut pod = pods[random as usize % pods.len()].clone();
         writes += 1;
         pod.metadata.resource_version = Some((writes + 1).to_string());
-        begun.send(())?;
-        events.blocking_send(WatchEvent::Modified(Arc::new(pod).into()))?;
+        room.acquire().await?.forget();
+        events.send(WatchEvent::Modified(Arc::new(pod).into())).await?;
     }
-    for _ in 0..in_flight {
-        begun.send(())?;
-    }
+    drop(room.acquire_many(u32::try_from(in_flight)?).await?);
     Ok(writes)
 }
 

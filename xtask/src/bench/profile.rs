@@ -16,8 +16,16 @@ const LARGEST: u64 = 200_000;
 /// The narrowest frames that are drawn, in percent. The next one is tried if the file is too large.
 const WIDTHS: [&str; 4] = ["0.1", "0.3", "0.6", "1.0"];
 
-/// Runs the row once under perf, and writes `profile-ROW.svg` below the target folder.
-pub(super) fn run(name: &str, size: Size) -> Result<()> {
+/// Which of two ways the library uses: see `informer-core/src/fast_paths.rs`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FastPaths {
+    On,
+    Off,
+}
+
+/// Runs the row once under perf, and writes `profile-ROW.svg` or `profile-ROW-plain.svg` below the target
+/// folder.
+pub(super) fn run(name: &str, size: Size, fast_paths: FastPaths) -> Result<()> {
     let row = rows::all().find(|row| row.name == name).ok_or_else(no_such_row)?;
     for (tool, fix) in [
         ("perf", "install the package linux-perf or linux-tools"),
@@ -37,7 +45,7 @@ pub(super) fn run(name: &str, size: Size) -> Result<()> {
     let folder = scratch()?;
     std::fs::create_dir_all(&folder)?;
     let recorded = folder.join("perf.data");
-    let measured = programs::command(
+    let mut measured = programs::command(
         &program,
         &program,
         row,
@@ -46,11 +54,18 @@ pub(super) fn run(name: &str, size: Size) -> Result<()> {
         0,
         server.as_ref(),
     );
+    let suffix = match fast_paths {
+        FastPaths::On => "",
+        FastPaths::Off => {
+            measured.env("INFORMER_FAST_PATHS", "off");
+            "-plain"
+        }
+    };
     process::run(&mut record(&measured, &recorded))?;
     drop(server);
     let stacks = folder.join("stacks");
     collapse(&recorded, &stacks)?;
-    let picture = folder.join(format!("profile-{name}.svg"));
+    let picture = folder.join(format!("profile-{name}{suffix}.svg"));
     draw(row, &stacks, &picture)?;
     println!("bench: wrote {}", picture.display());
     Ok(())
@@ -67,6 +82,9 @@ fn build() -> Result<PathBuf> {
         "informer-bench",
         "--bin",
         "informer-bench",
+        "--features",
+        // Makes the fast paths an option.
+        "informer-core/__internals",
         "--config",
         "profile.release.debug=\"line-tables-only\"",
         "--config",
