@@ -39,7 +39,8 @@ tasks:
   apiserver up        start a kube-apiserver, print its kubeconfig (--watch-list off, --port N)
   apiserver down      stop it; `kubeconfig` prints the path again, `build` only finds or builds the binaries
   bench [row ..]      measure beside client-go, controller-runtime and kube-rs (--quick, --rounds N, --no-go)
-  bench --profile ROW record a flame graph of one row (needs perf and inferno; --fast-paths off for the plain ways)
+  bench --profile ROW record a flame graph of one row (needs perf and inferno); `--fast-paths off`
+                      behind it: without the faster ways
   bloat               check the size of the typed layer; time how long a small program takes to compile
   ci                  run everything CI runs, side by side, with a summary at the end
   ci --quick          run the steps of the everyday loop: fmt, tidy, codegen, clippy, test

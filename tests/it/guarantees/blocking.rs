@@ -264,6 +264,8 @@ fn i14_handlers_take_turns_if_the_pool_has_fewer_threads() {
             informer.synced().await.unwrap();
             server.create(&item("busy", "0")).unwrap();
             let mut called = calls.subscribe();
+            let both = called.wait_for(|calls| calls.iter().all(|calls| *calls > 0));
+            let both = tokio::time::timeout(Duration::from_secs(60), both);
             let changes = async {
                 loop {
                     server.update(&item("busy", "1")).unwrap();
@@ -273,9 +275,7 @@ fn i14_handlers_take_turns_if_the_pool_has_fewer_threads() {
             };
             tokio::select! {
                 () = changes => unreachable!("it has no end"),
-                both = tokio::time::timeout(Duration::from_secs(60), called.wait_for(|calls| calls.iter().all(|calls| *calls > 0))) => {
-                    both.expect("both handlers are called").unwrap();
-                }
+                both = both => drop(both.expect("both handlers are called").unwrap()),
             }
             informer.shutdown().await;
         });
