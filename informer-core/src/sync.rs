@@ -78,16 +78,12 @@ impl Distance {
     /// The pauses between looks, in spins of about 50 ns. At most 0.4 ms in all.
     #[cfg(not(feature = "__model"))]
     fn pauses(self) -> impl Iterator<Item = u32> {
-        use std::sync::LazyLock;
-        // With one core, nothing happens while this thread spins.
-        static CORES: LazyLock<usize> =
-            LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
         const LOOKS: u32 = 5;
         let first = match self {
             Self::Short => 32,
             Self::Long => 256,
         };
-        let looks = if *CORES > 1 { LOOKS } else { 0 };
+        let looks = if can_spin() { LOOKS } else { 0 };
         (0..looks).map(move |look| first << look)
     }
 
@@ -96,6 +92,14 @@ impl Distance {
     fn pauses(self) -> impl Iterator<Item = u32> {
         std::iter::empty()
     }
+}
+
+/// Whether a thread may spin: with one core, nothing happens meanwhile.
+pub(crate) fn can_spin() -> bool {
+    use std::sync::LazyLock;
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
+    *CORES > 1
 }
 
 /// An event that happens once. Any number of tasks may wait for it, before or after; all are woken.

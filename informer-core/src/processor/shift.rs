@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::listener::Listener;
 use crate::fast_paths;
 use crate::object::Object;
+use crate::sync::can_spin;
 
 /// How long a thread looks for the next event before it sleeps, if the last one came as soon.
 const LOOK: Duration = Duration::from_micros(100);
@@ -83,7 +84,7 @@ impl Shift {
             };
             thread::park_timeout(left);
         }
-        self.rest = match idle_since.elapsed() < LOOK * 2 {
+        self.rest = match can_spin() && idle_since.elapsed() < LOOK * 2 {
             true => Rest::Look,
             false => Rest::Sleep,
         };
