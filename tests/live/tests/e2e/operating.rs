@@ -1,11 +1,13 @@
 //! What an operator sees: probes while the server is away, a warm start, metrics, the debug page, and limits.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use informer_core::store::Freshness;
-use informer_core::{SharedInformer, State, WarmStart};
+use informer_core::{Event, HandlerOptions, Offload, SharedInformer, State, WarmStart};
 use informer_it::recorder::Recorder;
 use informer_live::Cluster;
 use informers::SharedInformerFactory;
@@ -255,6 +257,85 @@ async fn the_debug_page_shows_keys_and_states_of_secrets_and_never_their_content
     let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, CANARY);
     assert!(!all.contains(CANARY) && !all.contains(&encoded), "{all}");
     factory.shutdown().await;
+}
+
+/// What was logged, by one thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// On one thread, whose log is read: everything of the informer runs there.
+#[tokio::test]
+async fn logs_at_trace_show_keys_of_secrets_and_never_their_contents() {
+    const CANARY: &str = "canary-of-the-log";
+    let mut cluster = Cluster::start(options()).await.unwrap();
+    let room = Room::new(&cluster, "log").await;
+    let secrets: Api<Secret> = Api::namespaced(room.client(), &room.name);
+    let secret = json!({
+        "metadata": {"name": "s", "annotations": {"note": CANARY}}, "stringData": {"value": CANARY},
+    });
+    let secret: Secret = serde_json::from_value(secret).unwrap();
+    secrets.create(&PostParams::default(), &secret).await.unwrap();
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_span_events(tracing_subscriber::fmt::format::FmtSpan::FULL)
+        .with_writer(move || writer.clone())
+        .finish();
+    let logging = tracing::subscriber::set_default(subscriber);
+    let informer = SharedInformer::<Secret>::builder(room.client())
+        .namespace(&room.name)
+        .reflector(|_| short_waits())
+        .offload(Offload::Inline)
+        .build()
+        .unwrap();
+    let on_this_thread = HandlerOptions::default().run_on(Offload::Inline);
+    informer
+        .add_handler_with(on_this_thread, |event: Event<Secret>| {
+            let (Event::Added { object, .. } | Event::Updated { new: object, .. }) = event else {
+                return;
+            };
+            assert!(object.data.is_none(), "a handler that panics");
+        })
+        .unwrap();
+    informer.start().unwrap();
+    informer.synced().await.unwrap();
+    cluster.kill();
+    until(&informer, "backing off", |status| {
+        matches!(status.state, State::BackingOff { .. })
+    })
+    .await;
+    cluster.revive().await.unwrap();
+    until(&informer, "live", |status| matches!(status.state, State::Live)).await;
+    let status = format!("{:?}", informer.status());
+    informer.shutdown().await;
+    drop(logging);
+    let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned() + &status;
+    for part in [
+        &*format!("{}/s", room.name),
+        "handler panicked",
+        "commit",
+        "secrets",
+    ] {
+        assert!(log.contains(part), "no {part:?} in the log");
+    }
+    let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, CANARY);
+    for text in [CANARY, &encoded] {
+        let line = log.lines().find(|line| line.contains(text));
+        assert_eq!(line, None);
+    }
+    cluster.stop();
 }
 
 fn stale(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
