@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::backoff::scale;
-use crate::sync::Mutex;
 
 /// How long a request waits for its turn, at most. A request that waited this long is sent, so that requests
 /// that hang cannot stop the others.
@@ -60,6 +59,8 @@ impl Default for RequestBudgetOptions {
 ///   `starts_per_second` per second after that. Further pages of a list do not count.
 /// - The same holds, separately, for watches that resume one that worked or that follow a list. So requests
 ///   that fail never delay those that work.
+/// - Both hold at the time of the start. A process that was suspended or had no processor does not start at
+///   once all that became due meanwhile.
 ///
 /// Turns are given in the order of the requests. No request waits longer than 30 s for its turn. A program
 /// with a single informer, or one that waits for each before it starts the next, is not delayed.
@@ -79,8 +80,8 @@ struct Inner {
     /// How many reads may have a turn at the same time.
     turns: usize,
     reads: Arc<Semaphore>,
-    after_failure: Mutex<Starts>,
-    resumed: Mutex<Starts>,
+    after_failure: Starts,
+    resumed: Starts,
 }
 
 /// Which requests a request waits with.
@@ -92,11 +93,13 @@ pub(super) enum Lane {
     Resumed,
 }
 
-/// The starts so far, as the time at which the last of them is paid for.
+/// The starts of a lane.
 struct Starts {
     interval: Duration,
     burst: u32,
-    paid: Instant,
+    /// The time at which the last start is paid for. The lock is the queue: it is given in the order of the
+    /// requests, and the one that has it waits for its time.
+    paid: Mutex<Instant>,
 }
 
 /// The turn of a read. Dropping it lets the next one begin.
@@ -106,12 +109,10 @@ impl RequestBudget {
     /// Creates a budget.
     pub fn new(options: RequestBudgetOptions) -> Self {
         let rate = options.starts_per_second.max(1);
-        let starts = || {
-            Mutex::new(Starts {
-                interval: Duration::from_secs(1) / rate,
-                burst: options.burst.max(1),
-                paid: Instant::now(),
-            })
+        let starts = || Starts {
+            interval: Duration::from_secs(1) / rate,
+            burst: options.burst.max(1),
+            paid: Mutex::new(Instant::now()),
         };
         let turns = options.concurrent_reads.clamp(1, Semaphore::MAX_PERMITS);
         Self(Arc::new(Inner {
@@ -159,23 +160,29 @@ impl RequestBudget {
             Lane::AfterFailure => &self.0.after_failure,
             Lane::Resumed => &self.0.resumed,
         };
-        let wait = starts.lock().take(Instant::now());
-        if !wait.is_zero() {
-            tokio::time::sleep(wait).await;
-        }
+        // One that waited too long starts anyway, and is not counted.
+        let _late = tokio::time::timeout(LONGEST_WAIT, starts.take()).await;
     }
 }
 
 impl Starts {
-    /// Counts a start, and returns how long it must wait.
-    fn take(&mut self, now: Instant) -> Duration {
+    /// Waits for the turn of a start, and counts it.
+    ///
+    /// The time is read at the start itself, not reserved before: if the process is held up, the requests that
+    /// became due meanwhile still start no faster than a burst allows. A request that is cancelled costs
+    /// nothing.
+    async fn take(&self) {
         let depth = self.interval * (self.burst - 1);
-        let owed = self.paid.saturating_duration_since(now);
-        let wait = owed.saturating_sub(depth).min(LONGEST_WAIT);
-        // What would wait longer is not owed: starts that were cancelled must not delay others without limit.
-        let owed = owed.min(depth + LONGEST_WAIT);
-        self.paid = now + owed + self.interval;
-        wait
+        let mut paid = self.paid.lock().await;
+        loop {
+            let now = Instant::now();
+            let wait = paid.saturating_duration_since(now).saturating_sub(depth);
+            if wait.is_zero() {
+                *paid = now.max(*paid) + self.interval;
+                return;
+            }
+            tokio::time::sleep(wait).await;
+        }
     }
 }
 
@@ -194,6 +201,8 @@ impl fmt::Debug for RequestBudget {
 
 #[cfg(all(test, not(feature = "__model")))]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use futures::FutureExt as _;
     use rand::SeedableRng;
 
@@ -236,14 +245,50 @@ mod tests {
         let begun = Instant::now();
         budget.start(Lane::Resumed).await;
         assert_eq!(begun.elapsed(), Duration::ZERO);
+        // Nor do those that were cancelled delay another: only the first was started.
         budget.start(Lane::AfterFailure).await;
-        assert_eq!(begun.elapsed().as_secs(), 10);
-        // Nor one another, without limit.
-        for _ in 0..10_000 {
-            let _ = budget.start(Lane::AfterFailure).now_or_never();
+        assert_eq!(begun.elapsed().as_millis(), 100);
+    }
+
+    /// Spawns requests, and returns the number of those that were started.
+    fn spawn_starts(budget: &RequestBudget, count: usize) -> Arc<AtomicUsize> {
+        let started = Arc::new(AtomicUsize::new(0));
+        for _ in 0..count {
+            let (budget, started) = (budget.clone(), started.clone());
+            tokio::spawn(async move {
+                budget.start(Lane::AfterFailure).await;
+                started.fetch_add(1, Ordering::Relaxed);
+            });
         }
-        budget.start(Lane::AfterFailure).await;
-        assert!(begun.elapsed() <= Duration::from_secs(10) + LONGEST_WAIT);
+        started
+    }
+
+    /// A process that was suspended or had no processor finds all its timers due.
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_was_held_up_starts_no_more_than_a_burst() {
+        let budget = budget(1, 10, 5);
+        let started = spawn_starts(&budget, 100);
+        let settle = async || {
+            for _ in 0..1000 {
+                tokio::task::yield_now().await;
+            }
+            started.load(Ordering::Relaxed)
+        };
+        assert_eq!(settle().await, 5);
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(settle().await, 10);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(settle().await, 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_request_waits_longer_than_its_bound() {
+        let budget = budget(1, 1, 1);
+        let started = spawn_starts(&budget, 100);
+        tokio::time::sleep(LONGEST_WAIT - Duration::from_millis(500)).await;
+        assert_eq!(started.load(Ordering::Relaxed), 30);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(started.load(Ordering::Relaxed), 100);
     }
 
     #[tokio::test(start_paused = true)]

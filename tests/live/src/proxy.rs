@@ -91,6 +91,7 @@ impl FaultProxy {
             upstream,
             stale,
             mood: watch::Sender::new(Mood::Stormy),
+            passing: watch::Sender::new(u64::MAX),
             record: Mutex::default(),
         });
         let task = tokio::spawn(accept(socket, shared.clone()));
@@ -117,6 +118,17 @@ impl FaultProxy {
     /// From now on everything passes unharmed. What is stalled is reset.
     pub fn calm(&self) {
         self.shared.mood.send_replace(Mood::Calm);
+    }
+
+    /// Lets only the first requests for a whole state pass, this many since the proxy started. Those after
+    /// them wait until a later call allows more. Without a call all pass.
+    pub fn pass_states(&self, first: u64) {
+        self.shared.passing.send_replace(first);
+    }
+
+    /// How many requests for a whole state came so far.
+    pub fn states(&self) -> u64 {
+        self.shared.record().states
     }
 
     /// How often each fault happened so far. Those that never did are not in it.
@@ -180,6 +192,8 @@ struct Shared {
     upstream: Upstream,
     stale: Option<Upstream>,
     mood: watch::Sender<Mood>,
+    /// How many requests for a whole state may pass.
+    passing: watch::Sender<u64>,
     record: Mutex<Record>,
 }
 
@@ -192,6 +206,7 @@ enum Mood {
 #[derive(Default)]
 struct Record {
     requests: u64,
+    states: u64,
     asked: Vec<Asked>,
     counts: BTreeMap<FaultKind, u64>,
     injected: Vec<Injected>,
@@ -209,11 +224,22 @@ impl Shared {
         let _ended = mood.wait_for(|mood| *mood == Mood::Calm).await;
     }
 
-    fn arrived(&self, target: &str) {
-        let mut record = self.record();
-        record.requests += 1;
-        if record.asked.len() < LOG_CAPACITY {
-            record.asked.extend(Asked::by(target));
+    /// Counts a request, and returns when it may pass.
+    async fn arrived(&self, target: &str) {
+        let asked = Asked::by(target);
+        let earlier = {
+            let mut record = self.record();
+            record.requests += 1;
+            if record.asked.len() < LOG_CAPACITY {
+                record.asked.extend(asked);
+            }
+            let earlier = record.states;
+            record.states += u64::from(asked == Some(Asked::State));
+            earlier
+        };
+        if asked == Some(Asked::State) {
+            // The sender lives in `self`, so there is no error to meet.
+            let _ended = self.passing.subscribe().wait_for(|first| earlier < *first).await;
         }
     }
 

@@ -31,7 +31,10 @@ pub(super) async fn exchange(client: &mut BufReader<TcpStream>, shared: &Shared)
     };
     let body = request_body(&request, client).await?;
     let target = request.target().to_owned();
-    shared.arrived(&target);
+    tokio::select! {
+        () = shared.arrived(&target) => {}
+        () = gone(client) => return Ok(Next::Close),
+    }
     let fate = match shared.is_stormy() {
         true => shared.plan().draw(verb(&target)),
         false => Fate::Pass,

@@ -1,5 +1,7 @@
-//! Many informers that share a request budget, while the server is away and when it returns.
+//! Many informers that share a request budget: when they start, while the server is away and when it
+//! returns.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -8,7 +10,7 @@ use informer_live::{ADMIN, Cluster, FaultProfile, FaultProxy, Upstream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
-use crate::support::{BOUND, Room, eventually, options, short_waits};
+use crate::support::{BOUND, Room, eventually, options, shared, short_waits};
 
 const INFORMERS: usize = 100;
 
@@ -24,6 +26,10 @@ const SLOW: Duration = Duration::from_secs(2);
 
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
+/// How long no further request may come. Longer than all delays of the default budget, and shorter than the
+/// 30 s after which a read starts without its turn.
+const QUIET: Duration = Duration::from_secs(2);
+
 /// One informer for each namespace behind a proxy that counts their requests.
 struct Group {
     proxy: FaultProxy,
@@ -32,6 +38,12 @@ struct Group {
 
 impl Group {
     async fn start(cluster: &Cluster, rooms: &[Room], budget: Option<&RequestBudget>) -> Self {
+        let group = Self::new(cluster, rooms, budget).await;
+        group.start_all();
+        group
+    }
+
+    async fn new(cluster: &Cluster, rooms: &[Room], budget: Option<&RequestBudget>) -> Self {
         let config = cluster.config_as(ADMIN).unwrap();
         let upstream = Upstream::of(&config).unwrap();
         let proxy = FaultProxy::start(1, FaultProfile::default(), upstream)
@@ -52,11 +64,35 @@ impl Group {
             .build()
             .unwrap()
         });
-        let informers: Vec<_> = informers.collect();
-        for informer in &informers {
+        let informers = informers.collect();
+        Self { proxy, informers }
+    }
+
+    fn start_all(&self) {
+        for informer in &self.informers {
             informer.start().unwrap();
         }
-        Self { proxy, informers }
+    }
+
+    /// Waits until this many reads have arrived at the proxy, and for a while longer: no more may come.
+    async fn reads(&self, count: u64) {
+        eventually(async || match self.proxy.states() {
+            arrived if arrived >= count => Ok(()),
+            arrived => Err(format!("{arrived} reads of {count} have arrived")),
+        })
+        .await;
+        tokio::time::sleep(QUIET).await;
+        assert_eq!(self.proxy.states(), count, "reads that arrived");
+    }
+
+    fn synced(&self) -> usize {
+        self.informers.iter().filter(|informer| informer.has_synced()).count()
+    }
+
+    async fn shutdown(&self) {
+        for informer in &self.informers {
+            informer.shutdown().await;
+        }
     }
 
     /// Waits until every cache is live and has this many objects.
@@ -193,8 +229,54 @@ async fn a_hundred_informers_that_lose_their_server_stay_within_their_budget_and
     // Every informer failed and came back, so the numbers above are not those of an idle group.
     let (first, last) = (of_limited.0[0].1, of_limited.0[of_limited.0.len() - 1].1);
     assert!(last - first >= 2 * INFORMERS as u64, "{} requests", last - first);
-    for informer in limited.informers.iter().chain(&unlimited.informers) {
-        informer.shutdown().await;
-    }
+    limited.shutdown().await;
+    unlimited.shutdown().await;
     cluster.stop();
+}
+
+/// The proxy holds the reads back, so that each lasts until the test lets it end.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_forty_informers_that_start_ten_read_at_a_time() {
+    let cluster = shared().await;
+    let rooms = join_all((0..40).map(|_| Room::new(cluster, "reads"))).await;
+    join_all(rooms.iter().map(|room| room.create("a", "1"))).await;
+    let group = Group::new(cluster, &rooms, Some(&RequestBudget::default())).await;
+    group.proxy.pass_states(0);
+    group.start_all();
+    group.reads(10).await;
+    assert_eq!(group.synced(), 0, "the proxy held no read back");
+    // Each that ends makes room for one.
+    group.proxy.pass_states(1);
+    group.reads(11).await;
+    group.proxy.pass_states(8);
+    group.reads(18).await;
+    assert_eq!(group.synced(), 8);
+    group.proxy.pass_states(u64::MAX);
+    group.live(1).await;
+    assert_eq!(group.proxy.states(), 40, "each informer reads once");
+    group.shutdown().await;
+}
+
+/// Ten may read at once, so none of them waits for its turn. Delays of seconds are visible on any machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_of_informers_that_start_together_arrive_one_after_another() {
+    let cluster = shared().await;
+    let rooms = join_all((0..10).map(|_| Room::new(cluster, "jitter"))).await;
+    let mut options = RequestBudgetOptions::default();
+    options.read_jitter = Duration::from_secs(10);
+    let group = Group::new(cluster, &rooms, Some(&RequestBudget::new(options))).await;
+    group.start_all();
+    let mut seen = BTreeSet::new();
+    eventually(async || match group.proxy.states() {
+        10 => Ok(()),
+        arrived => {
+            seen.insert(arrived);
+            Err(format!("{arrived} reads have arrived"))
+        }
+    })
+    .await;
+    // Without the delays all ten arrive between two looks, or nearly so.
+    assert!(seen.len() > 3, "numbers of reads seen: {seen:?}");
+    group.live(0).await;
+    group.shutdown().await;
 }
