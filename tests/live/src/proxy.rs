@@ -238,8 +238,9 @@ impl Shared {
             earlier
         };
         if asked == Some(Asked::State) {
+            let mut passing = self.passing.subscribe();
             // The sender lives in `self`, so there is no error to meet.
-            let _ended = self.passing.subscribe().wait_for(|first| earlier < *first).await;
+            let _ended = passing.wait_for(|first| earlier < *first).await;
         }
     }
 
