@@ -90,25 +90,46 @@ pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
     if rounds == 0 {
         return Err("at least one round is needed".into());
     }
-    let programs = Programs::build(&chosen, peers)?;
-    let mut machine = Machine::look()?;
-    let mut samples = Samples::default();
-    let pods_from = measure(&chosen, size, rounds, peers, &programs, &mut samples)?;
-    machine.look_again()?;
-    let report = report::Report {
-        machine,
-        size,
-        rounds,
-        pods_from,
-        rows: chosen,
-        samples,
-    };
-    print!("{}", report.markdown());
     let folder = match (size, peers, names.as_slice()) {
         (Size::Full, Peers::All, []) => workspace::root().join("docs/bench"),
         _ => scratch()?,
     };
-    report.write(&folder)
+    let programs = Programs::build(&chosen, peers)?;
+    let needs_server = |row: &&Row| !matches!(row.needs, Needs::Nothing | Needs::Replay);
+    let real = match (chosen.iter().any(needs_server), peers) {
+        (true, Peers::All) => Server::start(programs.server(), size, &chosen)
+            .inspect_err(|error| println!("bench: no server: {error}"))
+            .ok(),
+        _ => None,
+    };
+    let pods_from = match (chosen.iter().any(needs_server), &real) {
+        (true, None) => PodsFrom::Replay,
+        _ => PodsFrom::RealServer,
+    };
+    let mut report = report::Report {
+        machine: Machine::look()?,
+        size,
+        rounds: 0,
+        pods_from,
+        rows: chosen,
+        samples: Samples::default(),
+    };
+    for round in 0..rounds {
+        measure(
+            &report.rows,
+            size,
+            round,
+            &programs,
+            real.as_ref(),
+            &mut report.samples,
+        )?;
+        report.rounds = round + 1;
+        report.machine.look_again();
+        // After each round: a run that is interrupted leaves the rounds before.
+        report.write(&folder)?;
+    }
+    print!("{}", report.markdown());
+    Ok(())
 }
 
 fn no_such_row() -> String {
@@ -129,36 +150,25 @@ enum PodsFrom {
     Replay,
 }
 
-/// Runs every row with every library in each round, so that a busy minute of the machine affects all.
+/// Runs every row with every library once. Rounds follow one another, so that a busy minute of the machine
+/// affects all.
 fn measure(
     rows: &[&Row],
     size: Size,
-    rounds: usize,
-    peers: Peers,
+    round: usize,
     programs: &Programs,
+    real: Option<&Server>,
     samples: &mut Samples,
-) -> Result<PodsFrom> {
-    let needs_server = |row: &&Row| !matches!(row.needs, Needs::Nothing | Needs::Replay);
-    let real = match (rows.iter().any(needs_server), peers) {
-        (true, Peers::All) => Server::start(programs.server(), size, rows)
-            .inspect_err(|error| println!("bench: no server: {error}"))
-            .ok(),
-        _ => None,
-    };
-    for round in 0..rounds {
-        for row in rows {
-            match (row.needs, &real) {
-                (Needs::NewNamespace | Needs::FilledNamespace, None) => {
-                    samples.skip(row, "no kube-apiserver and etcd, and no Go to build them");
-                }
-                _ => measure_row(row, size, round, programs, real.as_ref(), samples)?,
+) -> Result<()> {
+    for row in rows {
+        match (row.needs, real) {
+            (Needs::NewNamespace | Needs::FilledNamespace, None) => {
+                samples.skip(row, "no kube-apiserver and etcd, and no Go to build them");
             }
+            _ => measure_row(row, size, round, programs, real, samples)?,
         }
     }
-    Ok(match (rows.iter().any(needs_server), real) {
-        (true, None) => PodsFrom::Replay,
-        _ => PodsFrom::RealServer,
-    })
+    Ok(())
 }
 
 fn measure_row(

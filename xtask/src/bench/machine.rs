@@ -33,9 +33,8 @@ impl Machine {
     }
 
     /// Reads the load at the end of the measurement.
-    pub(super) fn look_again(&mut self) -> Result<()> {
+    pub(super) fn look_again(&mut self) {
         self.load_after = load();
-        Ok(())
     }
 
     pub(super) fn json(&self) -> Value {
