@@ -17,7 +17,7 @@ use crate::storage::Stored;
 impl<K: Object> Core<K> {
     /// Commits a run of changes in one step, and delivers their events in arrival order.
     pub(super) fn commit_changes(&mut self, deltas: Vec<Deltas<K>>, versions: &[(Scope, ResourceVersion)]) {
-        let mut events: Vec<(usize, Notification<K>)> = Vec::new();
+        let mut events: Vec<(usize, Notification<K>)> = Vec::with_capacity(deltas.len());
         let mut outdated: BTreeMap<Scope, u64> = BTreeMap::new();
         let mut commit = self.writer.begin();
         for Deltas { key, changes } in deltas {

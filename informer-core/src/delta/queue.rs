@@ -313,7 +313,8 @@ impl<K> Queue<K> {
 
     /// A run ends at a whole state or a resync: what was sent before either of them is committed before it.
     fn take_changes(&mut self, first: LogEntry<K>) -> Vec<LogEntry<K>> {
-        let mut run = vec![first];
+        let mut run = Vec::with_capacity(self.options.batch.min(self.log.len() + 1));
+        run.push(first);
         while run.len() < self.options.batch
             && matches!(
                 self.log.front(),

@@ -75,7 +75,11 @@ impl<K: Object> Listener<K> {
 
     /// Appends events under one lock. Never waits for the handler. A handler whose buffer overflows is
     /// disconnected, and the events after that one are dropped.
-    pub(super) fn push_all(&self, events: &[(Audience, Notification<K>)], now: Instant) {
+    pub(super) fn push_all(
+        &self,
+        events: impl IntoIterator<Item = (Audience, Notification<K>)>,
+        now: Instant,
+    ) {
         let mut state = self.state.lock();
         if state.handler != HandlerState::Active {
             return;
@@ -88,7 +92,7 @@ impl<K: Object> Listener<K> {
                 Audience::Resyncing if !is_resynced => continue,
                 Audience::Resyncing | Audience::All => {}
             }
-            if state.buffer.push(event.clone()) == Pushed::Overflowed {
+            if state.buffer.push(event) == Pushed::Overflowed {
                 self.end(state, HandlerEnded::Disconnected);
                 return;
             }

@@ -69,9 +69,9 @@ fn a_push_wakes_the_task() {
         let pusher = {
             let listener = listener.clone();
             thread::spawn(move || {
-                listener.push_all(&added("a"), Instant::now());
+                listener.push_all(added("a"), Instant::now());
                 listener.push_initial_end();
-                listener.push_all(&added("b"), Instant::now());
+                listener.push_all(added("b"), Instant::now());
             })
         };
         assert_eq!(serve(&listener, 2), ["a", "b"]);
@@ -101,7 +101,7 @@ fn two_pushers_wake_the_task_for_both() {
         let listener = listener(&HandlerOptions::default());
         let pushers = ["a", "b"].map(|name| {
             let listener = listener.clone();
-            thread::spawn(move || listener.push_all(&added(name), Instant::now()))
+            thread::spawn(move || listener.push_all(added(name), Instant::now()))
         });
         let mut names = serve(&listener, 2);
         names.sort();
@@ -119,8 +119,8 @@ fn nothing_is_taken_after_a_removal() {
         let pusher = {
             let listener = listener.clone();
             thread::spawn(move || {
-                listener.push_all(&added("a"), Instant::now());
-                listener.push_all(&added("b"), Instant::now());
+                listener.push_all(added("a"), Instant::now());
+                listener.push_all(added("b"), Instant::now());
             })
         };
         let remover = {
@@ -142,7 +142,7 @@ fn nothing_is_taken_after_a_removal() {
 fn a_removal_waits_for_the_call_that_was_taken() {
     check(|| {
         let listener = listener(&HandlerOptions::default());
-        listener.push_all(&added("a"), Instant::now());
+        listener.push_all(added("a"), Instant::now());
         let serving = listener.serve();
         let remover = {
             let listener = listener.clone();
@@ -172,8 +172,8 @@ fn an_overflow_wakes_the_task_to_its_end() {
         let pusher = {
             let listener = listener.clone();
             thread::spawn(move || {
-                listener.push_all(&added("a"), Instant::now());
-                listener.push_all(&added("b"), Instant::now());
+                listener.push_all(added("a"), Instant::now());
+                listener.push_all(added("b"), Instant::now());
                 listener.stop();
             })
         };

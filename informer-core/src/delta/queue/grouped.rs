@@ -14,7 +14,7 @@ use crate::storage::Arrival;
 
 /// Transforms the changes of a run and groups them by key, in arrival order.
 pub(super) fn group<K: Object>(run: Vec<LogEntry<K>>, transformer: &Transformer<K>) -> Batch<K> {
-    let mut changes = Grouped::new();
+    let mut changes = Grouped::with_capacity(run.len());
     for (arrival, entry) in run.into_iter().enumerate() {
         match entry {
             LogEntry::Apply(Apply {
@@ -57,10 +57,10 @@ struct Grouped<K> {
 }
 
 impl<K> Grouped<K> {
-    fn new() -> Self {
+    fn with_capacity(changes: usize) -> Self {
         Self {
-            deltas: Vec::new(),
-            places: HashMap::new(),
+            deltas: Vec::with_capacity(changes),
+            places: HashMap::with_capacity(changes),
             versions: BTreeMap::new(),
         }
     }
