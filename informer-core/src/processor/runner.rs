@@ -12,7 +12,7 @@ use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
 use super::listener::Listener;
-use super::shift::{Rest, Shift};
+use super::shift::Shift;
 use crate::handler::{AsyncEventHandler, Event, EventHandler};
 use crate::mutant;
 use crate::object::Object;
@@ -26,7 +26,7 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
     run_on: Offload,
 ) {
     let _serving = listener.serve();
-    let mut rest = Rest::of_current_runtime();
+    let mut shift = Shift::of_current_runtime();
     while listener.ready().await {
         match run_on {
             Offload::Inline => {
@@ -46,11 +46,12 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
                 }
                 let worker = listener.clone();
                 let served = tokio::task::spawn_blocking(move || {
-                    let rest = serve(&worker, &mut handler, Shift::begin(rest));
-                    (handler, rest)
+                    shift.begin();
+                    serve(&worker, &mut handler, &mut shift);
+                    (handler, shift)
                 });
                 match served.await {
-                    Ok(back) => (handler, rest) = back,
+                    Ok(back) => (handler, shift) = back,
                     // The runtime is shutting down, and the handler was dropped with its thread.
                     Err(_) => return,
                 }
@@ -59,19 +60,19 @@ pub(crate) async fn run_blocking<K: Object, H: EventHandler<K>>(
     }
 }
 
-/// Calls the handler for every event until the shift is over. Returns what the next one begins with.
-fn serve<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, mut shift: Shift) -> Rest {
+/// Calls the handler for every event until the shift is over.
+fn serve<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, shift: &mut Shift) {
     loop {
         let mut now = None;
         while let Some(event) = listener.take_at(now) {
             let returned = call(listener, handler, event);
             now = Some(returned);
             if shift.is_over(returned) {
-                return shift.rest();
+                return;
             }
         }
         if !shift.wait(listener) {
-            return shift.rest();
+            return;
         }
     }
 }

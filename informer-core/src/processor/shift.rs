@@ -20,52 +20,79 @@ use crate::sync::can_spin;
 /// How long a thread looks for the next event before it sleeps, if the last one came as soon.
 const LOOK: Duration = Duration::from_micros(100);
 
-/// How long a thread stays after the last event. A pool with few threads has other work for it.
-const STAY: Duration = Duration::from_millis(5);
+/// How long a thread stays after the last event, if the one before it came as soon. A pool with few threads
+/// has other work for it.
+const STAY: Duration = Duration::from_millis(20);
 
 /// After this time a thread goes back to the pool even if events wait, so that handlers take turns if there
 /// are more of them than threads.
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// Whether threads stay with a handler after its last event.
+/// What a thread does when its handler has no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest {
-    /// They leave at once: on the current-thread runtime a paused clock stands still while a thread works.
+enum Rest {
+    /// It always leaves at once: on the current-thread runtime a paused clock stands still while a thread
+    /// works.
+    Never,
+    /// It leaves at once: events come so rarely that it would stay in vain.
     Leave,
-    /// They sleep until the next event.
+    /// It sleeps until the next event.
     Sleep,
-    /// They look for the next event before they sleep: the last one came within moments.
+    /// It looks for the next event before it sleeps: the last one came within moments.
     Look,
 }
 
 impl Rest {
-    pub(super) fn of_current_runtime() -> Self {
-        match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-            Ok(RuntimeFlavor::CurrentThread) | Err(_) => Self::Leave,
-            Ok(_) if fast_paths::are_on() => Self::Sleep,
-            Ok(_) => Self::Leave,
+    /// Events come at about the same pace for a while, so the last gap predicts the next one.
+    fn after(gap: Duration) -> Self {
+        match gap {
+            _ if gap >= STAY => Self::Leave,
+            _ if gap < LOOK * 2 && can_spin() => Self::Look,
+            _ => Self::Sleep,
         }
     }
 }
 
-/// One shift.
+/// The shifts of one handler, one after the other.
 pub(super) struct Shift {
     began: Instant,
+    /// When the last event was handled.
+    idle_since: Instant,
     rest: Rest,
 }
 
 impl Shift {
-    pub(super) fn begin(rest: Rest) -> Self {
+    pub(super) fn of_current_runtime() -> Self {
+        let rest = match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+            Ok(RuntimeFlavor::CurrentThread) | Err(_) => Rest::Never,
+            Ok(_) if fast_paths::are_on() => Rest::Leave,
+            Ok(_) => Rest::Never,
+        };
+        let now = Instant::now();
         Self {
-            began: Instant::now(),
+            began: now,
+            idle_since: now,
             rest,
+        }
+    }
+
+    /// Begins a shift, because an event came.
+    pub(super) fn begin(&mut self) {
+        self.began = Instant::now();
+        self.event_came(self.began);
+    }
+
+    fn event_came(&mut self, now: Instant) {
+        if self.rest != Rest::Never {
+            self.rest = Rest::after(now.saturating_duration_since(self.idle_since));
         }
     }
 
     /// Waits for the next event after the listener had none. `false` if the shift is over.
     pub(super) fn wait<K: Object>(&mut self, listener: &Listener<K>) -> bool {
         let idle_since = Instant::now();
-        if self.rest == Rest::Leave || self.is_over(idle_since) {
+        self.idle_since = idle_since;
+        if matches!(self.rest, Rest::Never | Rest::Leave) || self.is_over(idle_since) {
             return false;
         }
         if self.rest == Rest::Look {
@@ -79,26 +106,17 @@ impl Shift {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         while listener.poll_ready(&Context::from_waker(&waker)).is_pending() {
             let Some(left) = STAY.checked_sub(idle_since.elapsed()) else {
-                self.rest = Rest::Sleep;
                 return false;
             };
             thread::park_timeout(left);
         }
-        self.rest = match can_spin() && idle_since.elapsed() < LOOK * 2 {
-            true => Rest::Look,
-            false => Rest::Sleep,
-        };
+        self.event_came(Instant::now());
         listener.is_active()
     }
 
     /// Whether the thread has been here for long enough.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.began) >= LONGEST
-    }
-
-    /// What the next shift begins with.
-    pub(super) fn rest(&self) -> Rest {
-        self.rest
     }
 }
 

@@ -16,19 +16,55 @@ fn listener() -> Arc<Listener<ConfigMap>> {
 
 fn push(listener: &Listener<ConfigMap>) {
     let event = Event::added(Arc::new(ConfigMap::default()), Origin::Live).into();
-    listener.push_all(&[(Audience::All, event)], Instant::now());
+    listener.push_all([(Audience::All, event)], Instant::now());
+}
+
+/// A shift that began just now.
+fn shift(rest: Rest) -> Shift {
+    let now = Instant::now();
+    Shift {
+        began: now,
+        idle_since: now,
+        rest,
+    }
 }
 
 #[test]
 fn a_thread_that_does_not_stay_leaves_at_once() {
-    assert!(!Shift::begin(Rest::Leave).wait(&*listener()));
+    for rest in [Rest::Never, Rest::Leave] {
+        assert!(!shift(rest).wait(&*listener()));
+    }
 }
 
 #[test]
-fn a_thread_leaves_when_no_event_came_and_the_next_one_sleeps_first() {
-    let mut shift = Shift::begin(Rest::Look);
+fn a_thread_leaves_when_no_event_came() {
+    let mut shift = shift(Rest::Look);
     assert!(!shift.wait(&*listener()));
-    assert_eq!(shift.rest(), Rest::Sleep);
+    assert!(shift.idle_since.elapsed() >= STAY);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_gap_before_an_event_decides_what_follows_it() {
+    let soon = match can_spin() {
+        true => Rest::Look,
+        false => Rest::Sleep,
+    };
+    let gaps = [
+        (Duration::ZERO, soon),
+        (LOOK * 2, Rest::Sleep),
+        (STAY, Rest::Leave),
+        (STAY - LOOK, Rest::Sleep),
+    ];
+    let mut later = shift(Rest::Leave);
+    for (gap, expected) in gaps {
+        later.idle_since = Instant::now();
+        tokio::time::advance(gap).await;
+        later.begin();
+        assert_eq!(later.rest, expected, "after {gap:?}");
+    }
+    let mut never = shift(Rest::Never);
+    never.begin();
+    assert_eq!(never.rest, Rest::Never);
 }
 
 #[test]
@@ -37,7 +73,7 @@ fn a_thread_that_stays_is_given_the_next_event() {
         let listener = listener();
         // The thread may leave before the event comes: another shift waits for it then.
         let worker = listener.clone();
-        let waits = thread::spawn(move || while !Shift::begin(rest).wait(&worker) {});
+        let waits = thread::spawn(move || while !shift(rest).wait(&worker) {});
         push(&listener);
         waits.join().unwrap();
         assert!(listener.take().is_some());
@@ -49,13 +85,13 @@ fn a_thread_leaves_when_its_listener_ends() {
     for rest in [Rest::Sleep, Rest::Look] {
         let listener = listener();
         listener.stop();
-        assert!(!Shift::begin(rest).wait(&listener));
+        assert!(!shift(rest).wait(&listener));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_shift_ends_although_events_wait() {
-    let mut shift = Shift::begin(Rest::Sleep);
+    let mut shift = shift(Rest::Sleep);
     assert!(!shift.is_over(Instant::now()));
     tokio::time::advance(LONGEST).await;
     assert!(shift.is_over(Instant::now()));
@@ -66,14 +102,14 @@ async fn a_shift_ends_although_events_wait() {
 
 #[tokio::test]
 async fn threads_do_not_stay_on_a_runtime_whose_clock_may_be_paused() {
-    assert_eq!(Rest::of_current_runtime(), Rest::Leave);
+    assert_eq!(Shift::of_current_runtime().rest, Rest::Never);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn threads_stay_on_the_multi_thread_runtime() {
     let expected = match fast_paths::are_on() {
-        true => Rest::Sleep,
-        false => Rest::Leave,
+        true => Rest::Leave,
+        false => Rest::Never,
     };
-    assert_eq!(Rest::of_current_runtime(), expected);
+    assert_eq!(Shift::of_current_runtime().rest, expected);
 }
