@@ -86,7 +86,10 @@ impl Group {
     }
 
     fn synced(&self) -> usize {
-        self.informers.iter().filter(|informer| informer.has_synced()).count()
+        self.informers
+            .iter()
+            .filter(|informer| informer.has_synced())
+            .count()
     }
 
     async fn shutdown(&self) {
