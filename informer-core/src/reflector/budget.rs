@@ -168,9 +168,9 @@ impl RequestBudget {
 impl Starts {
     /// Waits for the turn of a start, and counts it.
     ///
-    /// The time is read at the start itself, not reserved before: if the process is held up, the requests that
-    /// became due meanwhile still start no faster than a burst allows. A request that is cancelled costs
-    /// nothing.
+    /// The time is read at the start itself, not reserved before: if the process is held up, the requests
+    /// that became due meanwhile still start no faster than a burst allows. A request that is cancelled
+    /// costs nothing.
     async fn take(&self) {
         let depth = self.interval * (self.burst - 1);
         let mut paid = self.paid.lock().await;

@@ -215,7 +215,7 @@ async fn page(router: &Router, target: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_debug_page_shows_keys_and_states_of_secrets_and_never_their_contents() {
+async fn the_debug_page_status_and_metrics_of_secrets_never_have_their_contents() {
     const CANARY: &str = "canary-of-the-debug-page";
     let room = Room::new(shared().await, "page").await;
     let secrets: Api<Secret> = Api::namespaced(room.client(), &room.name);
@@ -229,6 +229,8 @@ async fn the_debug_page_shows_keys_and_states_of_secrets_and_never_their_content
         .build()
         .unwrap();
     let router = debug::router(&factory);
+    let metrics = Metrics::new();
+    metrics.add_factory("page", &factory);
     let informer = factory.informer_for::<Secret>();
     factory.start();
     factory.wait_for_sync().await.unwrap();
@@ -251,7 +253,13 @@ async fn the_debug_page_shows_keys_and_states_of_secrets_and_never_their_content
         all += &page(&router, target).await;
     }
     all += &format!("{:?} {:?}", factory.status(), informer.status());
-    for part in [&*format!("{}/s", room.name), "live", "secrets"] {
+    all += &scrape(&metrics);
+    for part in [
+        &*format!("{}/s", room.name),
+        "live",
+        "secrets",
+        "informer_store_objects",
+    ] {
         assert!(all.contains(part), "no {part:?} in {all}");
     }
     let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, CANARY);
