@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::join_all;
-use informer_core::{RequestBudget, RequestBudgetOptions, SharedInformer, State};
-use informer_live::{ADMIN, Cluster, FaultProfile, FaultProxy, Upstream};
+use informer_core::{
+    InitialState, ReflectorConfig, RequestBudget, RequestBudgetOptions, SharedInformer, State,
+};
+use informer_live::{ADMIN, Cluster, FaultProfile, FaultProxy, Upstream, WatchList};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
-use crate::support::{BOUND, Room, eventually, options, shared, short_waits};
+use crate::support::{BOUND, Room, eventually, options, shared, short_waits, watch_list};
 
 const INFORMERS: usize = 100;
 
@@ -29,6 +31,15 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 /// How long no further request may come. Longer than all delays of the default budget, and shorter than the
 /// 30 s after which a read starts without its turn.
 const QUIET: Duration = Duration::from_secs(2);
+
+/// With one request for each read: a server without watch lists would refuse the first of two.
+fn reading() -> ReflectorConfig {
+    let mut config = short_waits();
+    if watch_list() == WatchList::Off {
+        config.initial = InitialState::List;
+    }
+    config
+}
 
 /// One informer for each namespace behind a proxy that counts their requests.
 struct Group {
@@ -56,7 +67,7 @@ impl Group {
             let builder = SharedInformer::<ConfigMap>::builder(client.clone())
                 .namespace(&room.name)
                 .fields("metadata.name!=kube-root-ca.crt")
-                .reflector(|_| short_waits());
+                .reflector(|_| reading());
             match budget {
                 Some(budget) => builder.request_budget(budget),
                 None => builder,
