@@ -67,7 +67,7 @@ fn serve<K: Object>(listener: &Listener<K>, handler: &mut impl EventHandler<K>, 
         while let Some(event) = listener.take_at(now) {
             let returned = call(listener, handler, event);
             now = Some(returned);
-            if shift.is_over(returned) {
+            if shift.ends(returned) {
                 return;
             }
         }

@@ -114,8 +114,14 @@ impl Shift {
         listener.is_active()
     }
 
+    /// Whether the shift is over, after a call that returned now.
+    pub(super) fn ends(&mut self, now: Instant) -> bool {
+        self.idle_since = now;
+        self.is_over(now)
+    }
+
     /// Whether the thread has been here for long enough.
-    pub(super) fn is_over(&self, now: Instant) -> bool {
+    fn is_over(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.began) >= LONGEST
     }
 }
