@@ -57,7 +57,7 @@ impl Subscriber for Spans {
 #[tokio::test(start_paused = true)]
 async fn a_reconcile_has_a_span_with_key_attempt_and_outcome() {
     let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let _guard = informer_it::logging::to(spans.clone());
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
     start(&informer).await;
@@ -96,7 +96,7 @@ async fn a_reconcile_has_a_span_with_key_attempt_and_outcome() {
 #[tokio::test(start_paused = true)]
 async fn failures_are_logged_with_a_bounded_rate() {
     let spans = Spans::default();
-    let _guard = tracing::subscriber::set_default(spans.clone());
+    let _guard = informer_it::logging::to(spans.clone());
     let server = server_with(&["a"]);
     let informer = informer_of(&server);
     start(&informer).await;

@@ -21,7 +21,7 @@ pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 impl Log {
     pub(crate) fn begin() -> (Self, DefaultGuard) {
         let log = Self::default();
-        let guard = tracing::subscriber::set_default(log.clone());
+        let guard = informer_it::logging::to(log.clone());
         (log, guard)
     }
 

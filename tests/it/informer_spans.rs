@@ -63,7 +63,7 @@ async fn requests_commits_and_handlers_have_spans_with_resource_key_and_version(
         (InitialState::List, "list"),
     ] {
         let spans = Spans::default();
-        let _guard = tracing::subscriber::set_default(spans.clone());
+        let _guard = informer_it::logging::to(spans.clone());
         let server = server_with(&["a"]);
         let informer = builder_of::<ConfigMap>(server.client())
             .initial_state(initial)

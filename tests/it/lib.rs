@@ -3,6 +3,7 @@
 
 #[cfg(doctest)]
 mod immutability;
+pub mod logging;
 pub mod recorder;
 pub mod storage;
 pub mod visitor;

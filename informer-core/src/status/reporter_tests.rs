@@ -234,6 +234,8 @@ impl Subscriber for Log {
 #[tokio::test(start_paused = true)]
 async fn a_refused_watch_list_is_logged_once_per_reason() {
     let log = Log::default();
+    // With two subscribers tracing does not ask the threads of other tests whether a line is wanted.
+    let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
     let _logging = tracing::subscriber::set_default(log.clone());
     let (board, reporter) = board();
     let refused = |reason: &str| WatchListVerdict::Refused(reason.to_owned());

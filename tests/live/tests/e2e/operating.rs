@@ -301,7 +301,7 @@ async fn logs_at_trace_show_keys_of_secrets_and_never_their_contents() {
         .with_span_events(tracing_subscriber::fmt::format::FmtSpan::FULL)
         .with_writer(move || writer.clone())
         .finish();
-    let logging = tracing::subscriber::set_default(subscriber);
+    let logging = informer_it::logging::to(subscriber);
     let informer = SharedInformer::<Secret>::builder(room.client())
         .namespace(&room.name)
         .reflector(|_| short_waits())
