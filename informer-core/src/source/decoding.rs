@@ -51,7 +51,7 @@ impl<E: Send + 'static> Decoding<E> {
         let is_large = self.on.threshold().is_some_and(|threshold| bytes > threshold);
         self.batches.push_back(match is_large {
             true => Batch::Running(offload::start(move || decode_many(items, bytes, decode))),
-            false => Batch::Decoded(items.into_iter().map(decode).collect()),
+            false => Batch::Decoded(decode_few(items, bytes, decode)),
         });
     }
 
@@ -67,6 +67,14 @@ impl<E: Send + 'static> Decoding<E> {
             Some(Batch::Running(_)) | None => unreachable!("the first batch was decoded"),
         }
     }
+}
+
+/// Decodes a small batch, such as one event of a watch, on the caller's thread.
+fn decode_few<T, E>(items: Vec<T>, bytes: usize, decode: impl Fn(T) -> E) -> Vec<E> {
+    if bytes >= WORTH_ROOM {
+        make_room();
+    }
+    items.into_iter().map(decode).collect()
 }
 
 /// Decodes a large batch, on a thread of its own.
@@ -88,6 +96,9 @@ const ROOM: usize = 96 * 1024;
 /// How many bytes of a response are decoded between two reservations. A decoded object takes up to ten times
 /// its size on the wire.
 const ROOM_LASTS: usize = 8 * 1024;
+
+/// A smaller batch takes no more than a page or two.
+const WORTH_ROOM: usize = 1024;
 
 /// Reserves memory for the next objects in one step.
 ///
