@@ -52,6 +52,7 @@ func growth(ctx context.Context, o options) (figures, error) {
 	return figures{
 		"wall_per_object": perObject("wall"),
 		"cpu_per_object":  perObject("cpu"),
+		"user_per_object": perObject("user"),
 		"rss_per_object":  rss * 1024 / float64(o.objects),
 		"get":             get,
 		"list":            list,

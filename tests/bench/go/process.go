@@ -11,12 +11,23 @@ import (
 
 // cpu returns the processor time of this process in seconds.
 func cpu() float64 {
+	user, system := times()
+	return user + system
+}
+
+// user returns the part of cpu outside the kernel.
+func user() float64 {
+	user, _ := times()
+	return user
+}
+
+func times() (user, system float64) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		fail(err)
 	}
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
-	return seconds(usage.Utime) + seconds(usage.Stime)
+	return seconds(usage.Utime), seconds(usage.Stime)
 }
 
 // megabytes returns a line of /proc/self/status, such as VmHWM, the largest resident size so far.

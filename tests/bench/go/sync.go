@@ -53,7 +53,7 @@ func startPods(ctx context.Context, o options) (*pods, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin, cpuBefore := time.Now(), cpu()
+	begin, cpuBefore, userBefore := time.Now(), cpu(), user()
 	p := &pods{factory: informers.NewSharedInformerFactory(clients, 0)}
 	_, err = p.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { p.added.Add(1) },
@@ -72,6 +72,7 @@ func startPods(ctx context.Context, o options) (*pods, error) {
 	p.synced = figures{
 		"wall":     time.Since(begin).Seconds() * 1000,
 		"cpu":      (cpu() - cpuBefore) * 1000,
+		"user":     (user() - userBefore) * 1000,
 		"peak_rss": megabytes("VmHWM"),
 	}
 	return p, nil

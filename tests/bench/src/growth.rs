@@ -55,6 +55,7 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
     Ok(vec![
         ("wall_per_object", per_object("wall")),
         ("cpu_per_object", per_object("cpu")),
+        ("user_per_object", per_object("user")),
         ("rss_per_object", rss * 1024.0 / objects as f64),
         ("get", get),
         ("list", list),

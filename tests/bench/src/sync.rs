@@ -56,7 +56,7 @@ pub(crate) async fn run(
     objects: usize,
 ) -> Result<(Cache, Figures)> {
     let client = server::client(library).await?;
-    let (start, cpu_before) = (Instant::now(), process::cpu());
+    let (start, cpu_before, user_before) = (Instant::now(), process::cpu(), process::user()?);
     let cache = match library {
         Library::Informers => run_informers(client, options, counts).await?,
         Library::Kube => run_kube(client, options, counts).await?,
@@ -65,6 +65,7 @@ pub(crate) async fn run(
     let figures = vec![
         ("wall", start.elapsed().as_secs_f64() * 1e3),
         ("cpu", (process::cpu() - cpu_before) * 1e3),
+        ("user", (process::user()? - user_before) * 1e3),
         ("peak_rss", process::megabytes("VmHWM")?),
     ];
     Ok((cache, figures))

@@ -61,6 +61,12 @@ const GROWTH: &[Figure] = &[
         &[own(SMALLEST, 1.25)],
     ),
     bars(
+        "user_per_object",
+        "µs of it outside the kernel",
+        Goal::Smaller,
+        &[own(SMALLEST, 1.25)],
+    ),
+    bars(
         "rss_per_object",
         "KB resident per Pod",
         Goal::Smaller,
