@@ -18,7 +18,8 @@ pub(crate) fn cpu() -> f64 {
 /// first use of memory, whose price depends on the machine.
 pub(crate) fn user() -> Result<f64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // The name of the program, which may contain blanks, is in parentheses; the time is the 12th field after it.
+    // The name of the program, which may contain blanks, is in parentheses; the time is the 12th field
+    // after it.
     let ticks = stat
         .rsplit_once(')')
         .and_then(|(_, rest)| rest.split_whitespace().nth(11));
