@@ -7,6 +7,7 @@
 
 mod commit;
 mod freshness;
+mod give_way;
 mod index;
 mod indexer;
 mod key_ref;

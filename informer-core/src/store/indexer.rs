@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::freshness::Freshness;
+use super::give_way;
 use super::index::{
     AnyIndex, Index, IndexData, IndexDefinition, IndexError, IndexFunction, IndexName, IndexSource,
     IndexStatus, IndexValue, inside_index_function, of_object,
@@ -22,6 +23,10 @@ use crate::storage::Stored;
 /// Reads never wait: not for the writer, not for one another, and not for an index that is being added.
 /// Each call reads the newest published commit; for several reads of one state take a
 /// [`snapshot`](Self::snapshot). An indexer outlives its writer and then returns the last state.
+///
+/// A thread that reads many objects through an indexer lets other threads run once per 50,000 of them, if
+/// any wait for the processor. Without that, a few threads that read without pause would keep changes from
+/// being applied. Reads of a [`Snapshot`] never do this.
 ///
 /// Reads in a namespace that the informer does not cover return nothing; the first one logs a warning.
 ///
@@ -113,7 +118,9 @@ impl<K: Send + Sync + 'static> Indexer<K> {
 
     /// All objects, ordered by namespace, then name.
     pub fn list(&self) -> Vec<Arc<K>> {
-        self.snapshot().list()
+        let objects = self.snapshot().list();
+        give_way::after_reading(objects.len());
+        objects
     }
 
     /// The objects of one namespace, ordered by name. Cluster-scoped objects are in the empty namespace.
@@ -123,6 +130,8 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         if objects.is_empty() {
             self.note_miss(&snapshot, Some(namespace));
         }
+        drop(snapshot);
+        give_way::after_reading(objects.len());
         objects
     }
 

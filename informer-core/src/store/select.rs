@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::give_way;
 use super::index::IndexData;
 use super::indexer::Indexer;
 use super::key_ref::KeyRef;
@@ -50,14 +51,15 @@ impl<K: Object> Indexer<K> {
     /// The selected objects, ordered by namespace, then name. Uses label indexes as [`Snapshot::select`]
     /// does.
     pub fn select(&self, selector: &Selector) -> Vec<Arc<K>> {
-        let snapshot = self.snapshot();
         if selector.is_everything() {
-            return snapshot.list();
+            return self.list();
         }
-        snapshot
-            .select(selector)
-            .map(|(_, object)| object.clone())
-            .collect()
+        let snapshot = self.snapshot();
+        let selected = snapshot.select(selector);
+        let objects: Vec<Arc<K>> = selected.map(|(_, object)| object.clone()).collect();
+        drop(snapshot);
+        give_way::after_reading(objects.len());
+        objects
     }
 
     /// The selected objects of one namespace, ordered by name.
@@ -71,6 +73,8 @@ impl<K: Object> Indexer<K> {
         if objects.is_empty() {
             self.note_miss(&snapshot, Some(namespace));
         }
+        drop(snapshot);
+        give_way::after_reading(objects.len());
         objects
     }
 
@@ -83,20 +87,27 @@ impl<K: Object> Indexer<K> {
         mut visit: impl FnMut(&Arc<K>),
     ) {
         let snapshot = self.snapshot();
-        let mut is_empty = true;
+        let mut visited = 0;
         snapshot.0.visit(Some(namespace), selector, |object| {
-            is_empty = false;
+            visited += 1;
             visit(object);
         });
-        if is_empty {
+        if visited == 0 {
             self.note_miss(&snapshot, Some(namespace));
         }
+        drop(snapshot);
+        give_way::after_reading(visited);
     }
 
     /// Calls `visit` for the selected objects, ordered by namespace, then name, without collecting them.
     /// They are of one snapshot: concurrent changes are not seen.
-    pub fn for_each(&self, selector: &Selector, visit: impl FnMut(&Arc<K>)) {
-        self.snapshot().0.visit(None, selector, visit);
+    pub fn for_each(&self, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
+        let mut visited = 0;
+        self.snapshot().0.visit(None, selector, |object| {
+            visited += 1;
+            visit(object);
+        });
+        give_way::after_reading(visited);
     }
 }
 
