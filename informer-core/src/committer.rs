@@ -2,6 +2,7 @@
 
 mod changes;
 mod events;
+mod pace;
 mod replacement;
 mod scopes;
 
@@ -18,6 +19,8 @@ use crate::status::StatusBoard;
 use crate::store::{IndexerWriter, Retired};
 use crate::sync::offload::{self, Job};
 use crate::sync::{Latch, Offload, Stopwatch};
+
+use pace::{Idle, Pace};
 
 /// A batch that touches more objects than this is committed off the async worker. Retired snapshots that
 /// differ from the present one by more changes are dropped there.
@@ -68,7 +71,18 @@ impl<K: Object> Committer<K> {
     /// Runs until the queue is closed and empty. Cancel safe: batches are committed as a whole or not at all.
     pub(crate) async fn run(mut self) {
         let mut reaping = Reaping::default();
-        while let Some(batch) = self.receiver.pop().await {
+        let mut pace = Pace::of_current_runtime();
+        loop {
+            let batch = match pace.next(&mut self.receiver, &self.core.writer).await {
+                Ok(Some(batch)) => batch,
+                Ok(None) => break,
+                Err(Idle) => {
+                    reaping
+                        .reap(self.core.writer.reap(), self.core.wiring.offload)
+                        .await;
+                    continue;
+                }
+            };
             self.core
                 .wiring
                 .board
@@ -83,6 +97,7 @@ impl<K: Object> Committer<K> {
                 }
             };
             self.core.wiring.board.processed(begun);
+            pace.committed();
             reaping.reap(retired, self.core.wiring.offload).await;
         }
         reaping.finish().await;

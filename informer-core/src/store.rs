@@ -14,6 +14,7 @@ mod key_ref;
 mod replace;
 mod select;
 mod snapshot;
+mod spare;
 mod stale;
 mod state;
 pub(crate) mod total;
@@ -38,7 +39,9 @@ pub use crate::storage::ObjectRef;
 
 // The write side: only the committer writes.
 pub(crate) use self::{
+    commit::Verdict,
     replace::{ListedObject, Missing, Outcome, Replacement},
+    state::Spares,
     total::{ByteShare, Reservation},
     writer::{IndexerWriter, Retired},
 };

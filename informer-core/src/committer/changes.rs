@@ -13,6 +13,7 @@ use crate::processor::Audience;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::storage::Stored;
+use crate::store::Verdict;
 
 impl<K: Object> Core<K> {
     /// Commits a run of changes in one step, and delivers their events in arrival order.
@@ -21,33 +22,32 @@ impl<K: Object> Core<K> {
         let mut outdated: BTreeMap<Scope, u64> = BTreeMap::new();
         let mut commit = self.writer.begin();
         for Deltas { key, changes } in deltas {
-            let before = commit.get(&key);
-            // No object is newer than the version of its scope, with one exception: after a rewind of the
-            // server, a list that could not be read in full leaves objects of the old history in the store.
-            // Their versions mean nothing now, so any change of them is accepted.
-            let held = match is_older(commit.versions().of_key(&key), before.as_ref()) {
-                true => Held::LeftOver,
-                false => Held::Current,
-            };
-            let replayed = replay(&key, before.as_ref(), held, changes, &mut events);
-            if replayed.outdated > 0
-                && let Some(scope) = commit.versions().scope_of(&key)
-            {
-                *outdated.entry(scope).or_default() += replayed.outdated;
-            }
-            match (before, replayed.current) {
-                (Some(before), Some(current)) if before.is_same(&current) => {}
-                (_, Some(current)) => {
-                    commit.upsert(key.clone(), current);
+            let mut unusable = None;
+            commit.change(&key, |before, versions| {
+                // No object is newer than the version of its scope, with one exception: after a rewind of the
+                // server, a list that could not be read in full leaves objects of the old history in the
+                // store. Their versions mean nothing now, so any change of them is accepted.
+                let held = match is_older(versions.of_key(&key), before) {
+                    true => Held::LeftOver,
+                    false => Held::Current,
+                };
+                let replayed = replay(&key, before, held, changes, &mut events);
+                if replayed.outdated > 0
+                    && let Some(scope) = versions.scope_of(&key)
+                {
+                    *outdated.entry(scope).or_default() += replayed.outdated;
                 }
-                // Also if the store has no object: the key may be marked as unusable, and this clears the
-                // mark.
-                (_, None) => {
-                    commit.remove(&key);
+                unusable = replayed.unusable;
+                match (before, replayed.current) {
+                    (Some(before), Some(current)) if before.is_same(&current) => Verdict::Keep,
+                    (_, Some(current)) => Verdict::Put(current),
+                    // Also if the store has no object: the key may be marked as unusable, and this clears the
+                    // mark.
+                    (_, None) => Verdict::Remove,
                 }
-            }
+            });
             // After the object: an upsert or a removal clears the mark.
-            if let Some(reason) = replayed.unusable {
+            if let Some(reason) = unusable {
                 commit.mark_stale(&key, reason);
             }
         }

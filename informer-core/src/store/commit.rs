@@ -1,11 +1,12 @@
 //! A set of changes that becomes visible all at once.
 
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, mem};
 
 use super::index::AnyIndex;
 use super::key_ref::KeyRef;
 use super::snapshot::Snapshot;
+use super::spare::Log;
 use super::state::{Objects, StoreShared, StoreState};
 use super::versions::{VersionChange, Versions};
 use crate::key::ObjectKey;
@@ -23,20 +24,34 @@ pub(crate) struct Commit<'w, K> {
     shared: &'w StoreShared<K>,
     base: Arc<StoreState<K>>,
     pub(super) state: StoreState<K>,
+    /// What this commit changes, for the state it replaces.
+    log: Log<K>,
+}
+
+/// What becomes of an object.
+pub(crate) enum Verdict<K> {
+    /// It stays as it is.
+    Keep,
+    /// This state replaces it.
+    Put(Stored<K>),
+    Remove,
 }
 
 impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     pub(super) fn new(shared: &'w StoreShared<K>) -> Self {
         // No other writer exists, so only indexes can be added until this commit is published.
         let base = shared.peek();
+        let spare = shared.publishing().take_spare();
         Self {
             shared,
-            state: StoreState::clone(&base),
+            state: spare.map_or_else(|| StoreState::clone(&base), |spare| spare.catch_up(&base)),
+            log: Log::new(),
             base,
         }
     }
 
     /// The object under a key, including the changes of this commit.
+    #[cfg(test)]
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Stored<K>> {
         self.state.objects.get(key.into()).cloned()
     }
@@ -53,24 +68,63 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
 
     /// Inserts an object and returns the one it replaces. Its key is no longer stale.
     pub(crate) fn upsert(&mut self, key: ObjectKey, object: impl Into<Stored<K>>) -> Option<Stored<K>> {
+        let stored = object.into();
+        let old = self.state.objects.insert(KeyRef::from(&key), stored.clone());
+        if let Some(old) = old {
+            self.replaced(&key, &old, stored);
+            return Some(old);
+        }
         self.state.stale.clear(&key);
-        let (key, stored) = (KeyRef::from(&key), object.into());
-        let old = self.state.objects.insert(key, stored.clone());
         self.state.changes += 1;
         self.state.bytes += u64::from(stored.bytes());
-        self.state.bytes -= old.as_ref().map_or(0, |old| u64::from(old.bytes()));
-        self.update_indexes(key, old.as_ref(), Some(&stored));
-        old
+        self.update_indexes(KeyRef::from(&key), None, Some(&stored));
+        self.log.record(&key, Some(stored));
+        None
+    }
+
+    /// Changes the object under a key as `decide` says, given the present one and the versions of the scopes.
+    /// Searches the key once.
+    pub(crate) fn change(
+        &mut self,
+        key: &ObjectKey,
+        decide: impl FnOnce(Option<&Stored<K>>, &Versions) -> Verdict<K>,
+    ) {
+        let Some(slot) = self.state.objects.find_mut(key.into()) else {
+            match decide(None, &self.state.versions) {
+                Verdict::Keep => {}
+                Verdict::Put(new) => drop(self.upsert(key.clone(), new)),
+                Verdict::Remove => drop(self.remove(key)),
+            }
+            return;
+        };
+        match decide(Some(slot), &self.state.versions) {
+            Verdict::Keep => {}
+            Verdict::Put(new) => {
+                let old = mem::replace(slot, new.clone());
+                self.replaced(key, &old, new);
+            }
+            Verdict::Remove => drop(self.remove(key)),
+        }
+    }
+
+    /// Records that an object replaced another one in the tree.
+    fn replaced(&mut self, key: &ObjectKey, old: &Stored<K>, new: Stored<K>) {
+        self.state.stale.clear(key);
+        self.state.changes += 1;
+        self.state.bytes += u64::from(new.bytes());
+        self.state.bytes -= u64::from(old.bytes());
+        self.update_indexes(key.into(), Some(old), Some(&new));
+        self.log.record(key, Some(new));
     }
 
     /// Removes an object and returns it. Its key is no longer stale, even if no object was stored.
     pub(crate) fn remove(&mut self, key: &ObjectKey) -> Option<Stored<K>> {
         self.state.stale.clear(key);
-        let key = KeyRef::from(key);
-        let old = self.state.objects.remove(key)?;
+        let old = self.state.objects.remove(KeyRef::from(key))?;
         self.state.changes += 1;
         self.state.bytes -= u64::from(old.bytes());
-        self.update_indexes(key, Some(&old), None);
+        self.update_indexes(KeyRef::from(key), Some(&old), None);
+        self.log.record(key, None);
         Some(old)
     }
 
@@ -109,7 +163,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
             let added = self.shared.peek().indexes[self.state.indexes.len()..].to_vec();
             if added.is_empty() {
                 let state = Arc::new(self.state);
-                let unheld = self.shared.publish(&mut publishing, state.clone());
+                let unheld = self.shared.publish(&mut publishing, state.clone(), self.log);
                 drop(publishing);
                 // May free many objects, so it comes after the lock.
                 drop(unheld);
@@ -134,6 +188,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
 
     /// Replaces all objects, and rebuilds every index.
     pub(super) fn set_objects(&mut self, objects: Objects<K>) {
+        self.log = Log::Lost;
         // An upper bound: how many of the objects are the same in both is not known here.
         self.state.changes += self.state.objects.len().max(objects.len()) as u64;
         self.state.objects = objects;

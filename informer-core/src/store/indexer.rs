@@ -11,6 +11,7 @@ use super::index::{
     IndexStatus, IndexValue, inside_index_function, of_object,
 };
 use super::snapshot::Snapshot;
+use super::spare::Log;
 use super::state::{StoreShared, StoreState};
 use super::versions::Versions;
 use crate::key::ObjectKey;
@@ -301,7 +302,7 @@ impl<K: Send + Sync + 'static> Indexer<K> {
             if current.objects.is_same(&base.objects) {
                 let mut state = StoreState::clone(&current);
                 state.indexes.push(Arc::new(data));
-                let unheld = self.shared.publish(&mut publishing, Arc::new(state));
+                let unheld = self.shared.publish(&mut publishing, Arc::new(state), Log::Lost);
                 drop(publishing);
                 drop(unheld);
                 break;

@@ -7,6 +7,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::freshness::FreshnessCell;
 use super::index::AnyIndex;
+use super::spare::{Log, Spare, Unheld};
 use super::stale::Stale;
 use super::total::ByteShare;
 use super::tree::{Packed, Tree};
@@ -72,6 +73,17 @@ pub(super) struct StoreShared<K> {
 /// Accessible to the publisher only.
 pub(super) struct Publishing<K> {
     shelf: RetiredStates<K>,
+    /// The last one of the replaced states, if the next commit may use it.
+    spare: Option<Spare<K>>,
+    spares: Spares,
+}
+
+/// Whether the last replaced state is kept for the next commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spares {
+    Kept,
+    /// It is freed like the others.
+    Freed,
 }
 
 /// Where replaced states go.
@@ -98,6 +110,8 @@ impl<K> StoreShared<K> {
                     retired: Vec::new(),
                     survivors: 0,
                 },
+                spare: None,
+                spares: Spares::Freed,
             }),
             user_code: AtomicBool::new(false),
             share: OnceLock::new(),
@@ -139,16 +153,24 @@ impl<K> StoreShared<K> {
         self.publishing.try_lock().is_err()
     }
 
-    /// Publishes a new state. The caller drops the returned states after it has released the lock.
+    /// Publishes a new state, with its changes since the current one. The caller drops the returned states
+    /// after it has released the lock.
     #[must_use]
     pub(super) fn publish(
         &self,
         publishing: &mut Publishing<K>,
         state: Arc<StoreState<K>>,
+        log: Log<K>,
     ) -> Vec<Arc<StoreState<K>>> {
         let old = self.current.swap(state.clone());
         if let Some(share) = self.share.get() {
             share.published(old.bytes, state.bytes, &state.versions);
+        }
+        // The one from before lacks the changes of two commits now.
+        publishing.retire_spare();
+        if let (Spares::Kept, Log::Kept(lacks)) = (publishing.spares, log) {
+            publishing.spare = Some(Spare { state: old, lacks });
+            return Vec::new();
         }
         match &mut publishing.shelf {
             RetiredStates::Open { retired, survivors } => {
@@ -175,6 +197,39 @@ impl<K> Drop for StoreShared<K> {
 }
 
 impl<K> Publishing<K> {
+    /// Sets whether the last replaced state is kept for the next commit. If not, one that was kept waits for
+    /// the reaper like the others.
+    pub(super) fn set_spares(&mut self, spares: Spares) {
+        self.spares = spares;
+        if spares == Spares::Freed {
+            self.retire_spare();
+        }
+    }
+
+    /// Takes the state before the current one, if it was kept and no reader holds it.
+    pub(super) fn take_spare(&mut self) -> Option<Unheld<K>> {
+        match self.spare.take()?.unheld() {
+            Ok(unheld) => Some(unheld),
+            Err(held) => {
+                self.retire(held);
+                None
+            }
+        }
+    }
+
+    /// Treats the kept state like the other retired ones.
+    fn retire_spare(&mut self) {
+        if let Some(spare) = self.spare.take() {
+            self.retire(spare.state);
+        }
+    }
+
+    fn retire(&mut self, state: Arc<StoreState<K>>) {
+        if let RetiredStates::Open { retired, .. } = &mut self.shelf {
+            retired.push(state);
+        }
+    }
+
     /// Removes and returns the retired states that no reader holds.
     pub(super) fn reap(&mut self) -> Vec<Arc<StoreState<K>>> {
         match &mut self.shelf {
@@ -198,6 +253,7 @@ impl<K> Publishing<K> {
 
     /// Stops collecting retired states, and returns those that are kept, held or not.
     pub(super) fn close(&mut self) -> Vec<Arc<StoreState<K>>> {
+        self.set_spares(Spares::Freed);
         match std::mem::replace(&mut self.shelf, RetiredStates::Closed) {
             RetiredStates::Open { retired, .. } => retired,
             RetiredStates::Closed => Vec::new(),

@@ -106,6 +106,11 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
     }
 
+    /// Like [`get_mut`](Self::get_mut), but searches once, and copies the path if the key does not exist, too.
+    pub(super) fn find_mut(&mut self, key: B::Ref<'_>) -> Option<&mut T> {
+        node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
+    }
+
     pub(super) fn insert(&mut self, key: B::Ref<'_>, value: T) -> Option<T> {
         let Some(root) = &mut self.root else {
             let leaf = Leaf {

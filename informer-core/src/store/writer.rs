@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::commit::Commit;
 use super::indexer::Indexer;
-use super::state::{StoreShared, StoreState};
+use super::state::{Spares, StoreShared, StoreState};
 use super::total::ByteShare;
 
 /// The only writer of a store. It cannot be cloned; [`indexer`](Self::indexer) returns readers.
@@ -64,6 +64,12 @@ impl<K: Send + Sync + 'static> IndexerWriter<K> {
     /// Records that the first list is complete.
     pub(crate) fn filled(&self) {
         self.shared.freshness.filled();
+    }
+
+    /// Sets whether the last replaced state is kept, so that the next commit can change it in place: see
+    /// `spare`. The objects that the last commit replaced stay in memory with it.
+    pub(crate) fn set_spares(&self, spares: Spares) {
+        self.shared.publishing().set_spares(spares);
     }
 
     /// Removes the retired snapshots that no reader holds. Dropping the result frees them, which may take

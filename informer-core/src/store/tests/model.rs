@@ -8,7 +8,7 @@ use super::*;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::storage::{Arrival, Packing, Storage};
-use crate::store::{self, Index, Missing, Snapshot};
+use crate::store::{self, Index, Missing, Snapshot, Spares, Verdict};
 use crate::sync::Offload;
 
 /// The contents of the store: objects as versions and values, and the rest of a snapshot.
@@ -22,6 +22,8 @@ struct Model {
 #[derive(Clone, Debug)]
 enum Step {
     Upsert(String, u64, Vec<&'static str>),
+    /// Replaces an object, or inserts one, as the committer does.
+    Change(String, u64, Vec<&'static str>),
     Remove(String),
     Replace(Scope, Vec<(String, u64)>, Missing),
     Version(Scope, u64),
@@ -76,6 +78,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => (name(), 0..4u64, values())
             .prop_map(|(name, version, values)| Step::Upsert(name, version, values)),
+        20 => (name(), 0..4u64, values())
+            .prop_map(|(name, version, values)| Step::Change(name, version, values)),
         10 => name().prop_map(Step::Remove),
         2 => replace(),
         2 => (scope(), 0..30u64).prop_map(|(scope, version)| Step::Version(scope, version)),
@@ -184,12 +188,13 @@ fn check_index(snapshot: &Snapshot<ConfigMap>, index: &Index<ConfigMap, String>)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn the_store_behaves_like_plain_maps(
         steps in prop::collection::vec(step(), 1..200),
         storage in prop::sample::select(storages()),
+        spares in prop::sample::select(vec![Spares::Kept, Spares::Freed]),
     ) {
         let packing = Packing::of(storage, Offload::Inline);
         // Every received state has another size, and small ones come after large ones.
@@ -200,6 +205,7 @@ proptest! {
         };
         let stored = |object, arrival| packing.store(object, size(), arrival);
         let (mut writer, indexer) = store::new::<ConfigMap>();
+        writer.set_spares(spares);
         prop_assert_eq!(indexer.snapshot().bytes(), 0);
         let mut published = Model::default();
         let mut indexes = Vec::new();
@@ -216,6 +222,17 @@ proptest! {
                         let stored = working.objects.get(&key(&name));
                         let expected = stored.map(|(version, _)| version.to_string());
                         prop_assert_eq!(old.map(|old| old.version_text().unwrap().to_owned()), expected);
+                        working.upsert(&name, version, &values);
+                    }
+                    Step::Change(name, version, values) => {
+                        let object = stored(object(&name, version, &values), Arrival::Changed);
+                        let expected = working.objects.get(&key(&name)).map(|(version, _)| version.to_string());
+                        let mut before = None;
+                        commit.change(&key(&name), |present, _| {
+                            before = present.map(|object| object.version_text().unwrap().to_owned());
+                            Verdict::Put(object)
+                        });
+                        prop_assert_eq!(before, expected);
                         working.upsert(&name, version, &values);
                     }
                     Step::Remove(name) => {

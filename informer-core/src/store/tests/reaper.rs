@@ -1,7 +1,7 @@
 //! When old snapshots are dropped, and by which thread.
 
 use super::*;
-use crate::store;
+use crate::store::{self, Spares};
 
 #[test]
 fn a_held_snapshot_is_not_reaped() {
@@ -84,5 +84,59 @@ fn a_dropped_writer_leaves_no_retired_snapshots() {
     let first = Arc::downgrade(&indexer.get(&key("ns/a")).unwrap());
     put(&mut writer, &[("ns/a", &[])]);
     drop(writer);
+    assert!(first.upgrade().is_none());
+}
+
+#[test]
+fn a_state_that_no_reader_holds_is_used_for_the_commit_after_the_next() {
+    let (mut writer, indexer) = store::new();
+    writer.set_spares(Spares::Kept);
+    put(&mut writer, &[("ns/a", &["1"]), ("ns/b", &[])]);
+    let first = Arc::downgrade(&indexer.get(&key("ns/a")).unwrap());
+    put(&mut writer, &[("ns/a", &["2"])]);
+    assert!(
+        first.upgrade().is_some(),
+        "the state before the current one is kept"
+    );
+    put(&mut writer, &[("ns/a", &["3"])]);
+    assert!(
+        first.upgrade().is_none(),
+        "it was used, and has the changes of both commits"
+    );
+    assert_eq!((writer.retired(), writer.reap().len()), (0, 0));
+    assert_eq!(values_of(&indexer.get(&key("ns/a")).unwrap()), ["3"]);
+    assert_eq!(indexer.len(), 2);
+}
+
+#[test]
+fn a_state_that_a_reader_holds_does_not_change() {
+    let (mut writer, indexer) = store::new();
+    writer.set_spares(Spares::Kept);
+    put(&mut writer, &[("ns/a", &["1"])]);
+    let held = indexer.snapshot();
+    put(&mut writer, &[("ns/a", &["2"])]);
+    put(&mut writer, &[("ns/a", &["3"])]);
+    assert_eq!(values_of(&held.get(&key("ns/a")).unwrap()), ["1"]);
+    assert_eq!((writer.retired(), writer.reap().len()), (1, 0));
+    drop(held);
+    assert_eq!(writer.reap().len(), 1);
+}
+
+#[test]
+fn a_kept_state_is_freed_on_request_and_after_large_commits() {
+    let (mut writer, indexer) = store::new();
+    writer.set_spares(Spares::Kept);
+    put(&mut writer, &[("ns/a", &[])]);
+    put(&mut writer, &[("ns/a", &[])]);
+    assert_eq!(writer.reap().len(), 0);
+    writer.set_spares(Spares::Freed);
+    assert_eq!(writer.reap().len(), 1);
+    writer.set_spares(Spares::Kept);
+    let first = Arc::downgrade(&indexer.get(&key("ns/a")).unwrap());
+    let names: Vec<String> = (0..200).map(|number| format!("ns/{number}")).collect();
+    let mut many: Vec<(&str, &[&str])> = names.iter().map(|name| (&**name, &[][..])).collect();
+    many.push(("ns/a", &[]));
+    put(&mut writer, &many);
+    assert_eq!(writer.reap().len(), 1, "too many changes to repeat them");
     assert!(first.upgrade().is_none());
 }
