@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
-use informer_bench::feed::{Feed, NAMESPACE, name, pod};
+use informer_bench::feed::{Feed, NAMESPACE, name, pod, pod_at};
 use informer_bench::template::{PODS_PER_NAMESPACE, Template};
 use informer_core::source::{Decode as _, JsonDecoder, ManagedFields, WatchEvent};
 use informer_core::workqueue::WorkQueue;
@@ -111,9 +111,8 @@ fn decode_protobuf() -> usize {
 /// From the source to the return of the handler, one change at a time.
 fn change() -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let pods: Arc<[Pod]> = (0..1_000).map(pod).collect();
     runtime.expect("a runtime").block_on(async {
-        let (feed, events) = Feed::new(pods.clone(), 1);
+        let (feed, events) = Feed::new(1_000, 1);
         let informer = SharedInformer::from_source(feed);
         let handled = Arc::new(Notify::new());
         let notify = handled.clone();
@@ -127,9 +126,7 @@ fn change() -> usize {
         registration.synced().await.expect("the handler runs");
         let mut counts = Vec::with_capacity(ROUNDS);
         for round in 0..ROUNDS {
-            let mut pod = pods[round].clone();
-            pod.metadata.resource_version = Some((round + 2).to_string());
-            let event = WatchEvent::Modified(Arc::new(pod).into());
+            let event = WatchEvent::Modified(Arc::new(pod_at(&name(round), round + 2)).into());
             let before = count();
             events.send(event).await.expect("the informer watches");
             handled.notified().await;

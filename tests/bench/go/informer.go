@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,13 +24,20 @@ type withoutWatchList struct{ *cache.ListWatch }
 
 func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
+// newPod returns a Pod with metadata only.
+func newPod(name string, version int) corev1.Pod {
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: podNamespace, Name: name, UID: "u", ResourceVersion: strconv.Itoa(version),
+	}}
+}
+
 // updates sends changes of small Pods through an informer without a server. See ../src/informer.rs.
 func updates(ctx context.Context, o options) (figures, error) {
+	names := make([]string, o.objects)
 	pods := make([]corev1.Pod, o.objects)
 	for i := range pods {
-		pods[i] = corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: podNamespace, Name: fmt.Sprintf("pod-%07d", i), UID: "u", ResourceVersion: "1",
-		}}
+		names[i] = fmt.Sprintf("pod-%07d", i)
+		pods[i] = newPod(names[i], 1)
 	}
 	watcher := watch.NewFakeWithChanSize(o.inFlight, false)
 	informer := cache.NewSharedIndexInformerWithOptions(
@@ -110,8 +118,7 @@ func updates(ctx context.Context, o options) (figures, error) {
 	end := start.Add(time.Duration(o.milliseconds) * time.Millisecond)
 	for time.Now().Before(end) {
 		version++
-		pod := pods[rand.Intn(len(pods))]
-		pod.ResourceVersion = fmt.Sprint(version)
+		pod := newPod(names[rand.Intn(len(names))], version)
 		inFlight <- struct{}{}
 		watcher.Modify(&pod)
 		writes++

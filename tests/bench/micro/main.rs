@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use informer_bench::feed::{Feed, NAMESPACE, name, pod};
+use informer_bench::feed::{Feed, NAMESPACE, name, pod, pod_at};
 use informer_bench::template::{PODS_PER_NAMESPACE, Template};
 use informer_core::delta::{DeltaFifo, QueueOptions};
 use informer_core::source::{Decode as _, JsonDecoder, ManagedFields, WatchEvent};
@@ -186,9 +186,7 @@ fn runtime() -> Runtime {
 
 /// The next state of one Pod.
 fn changed(version: usize) -> Arc<Pod> {
-    let mut pod = pod(7);
-    pod.metadata.resource_version = Some(version.to_string());
-    Arc::new(pod)
+    Arc::new(pod_at(&name(7), version))
 }
 
 /// A synced informer without a server.
@@ -201,7 +199,7 @@ struct Running {
 
 impl Running {
     fn start(runtime: &Runtime, objects: usize, handlers: usize) -> Self {
-        let (feed, events) = Feed::new((0..objects).map(pod).collect(), 1);
+        let (feed, events) = Feed::new(objects, 1);
         let handled = Arc::new(Notify::new());
         let calls = Arc::new(AtomicUsize::new(0));
         let informer = runtime.block_on(async {

@@ -23,27 +23,33 @@ pub fn name(number: usize) -> String {
 
 /// A Pod with metadata only, at version 1.
 pub fn pod(number: usize) -> Pod {
+    pod_at(&name(number), 1)
+}
+
+/// A Pod with metadata only.
+pub fn pod_at(name: &str, version: usize) -> Pod {
     Pod {
         metadata: ObjectMeta {
             namespace: Some(NAMESPACE.to_owned()),
-            name: Some(name(number)),
+            name: Some(name.to_owned()),
             uid: Some("u".to_owned()),
-            resource_version: Some("1".to_owned()),
+            resource_version: Some(version.to_string()),
             ..ObjectMeta::default()
         },
         ..Pod::default()
     }
 }
 
-/// Lists the Pods, and watches what is sent to the channel.
+/// Lists Pods, and watches what is sent to the channel.
 pub struct Feed {
-    pods: Arc<[Pod]>,
+    /// How many there are.
+    pods: usize,
     events: Arc<Mutex<mpsc::Receiver<WatchEvent<Pod>>>>,
 }
 
 impl Feed {
-    /// Creates a source and the sending end of its channel, which holds this many events.
-    pub fn new(pods: Arc<[Pod]>, capacity: usize) -> (Self, mpsc::Sender<WatchEvent<Pod>>) {
+    /// Creates a source of this many Pods and the sending end of its channel, which holds `capacity` events.
+    pub fn new(pods: usize, capacity: usize) -> (Self, mpsc::Sender<WatchEvent<Pod>>) {
         let (sender, events) = mpsc::channel(capacity);
         let events = Arc::new(Mutex::new(events));
         (Self { pods, events }, sender)
@@ -56,10 +62,8 @@ impl ListWatch<Pod> for Feed {
             resource_version: Some(ResourceVersion::new("1")),
             ..ListMetadata::default()
         };
-        let items: Vec<_> = self
-            .pods
-            .iter()
-            .map(|pod| ListEvent::Item(Arc::new(pod.clone()).into()))
+        let items: Vec<_> = (0..self.pods)
+            .map(|number| ListEvent::Item(Arc::new(pod(number)).into()))
             .collect();
         let events = items.into_iter().chain([ListEvent::Metadata(metadata)]);
         async { Ok(stream::iter(events.map(Ok)).boxed()) }.boxed()

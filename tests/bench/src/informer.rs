@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::arguments::Arguments;
-use crate::feed::{Feed, NAMESPACE, name, pod};
+use crate::feed::{Feed, NAMESPACE, name, pod_at};
 use crate::{Figures, Result, process, quantile};
 
 /// Changes `--objects` Pods at random for `--milliseconds`, with `--in-flight` events on their way, through
@@ -24,8 +24,8 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
     let handlers: usize = options.get("handlers").unwrap_or(1);
     let in_flight: usize = options.get("in-flight")?;
     let time = Duration::from_millis(options.get("milliseconds")?);
-    let pods: Arc<[Pod]> = (0..objects).map(pod).collect();
-    let (feed, events) = Feed::new(pods.clone(), in_flight);
+    let names: Vec<String> = (0..objects).map(name).collect();
+    let (feed, events) = Feed::new(objects, in_flight);
     let informer = SharedInformer::from_source(feed);
     let room = Arc::new(Semaphore::new(in_flight));
     for handler in 0..handlers {
@@ -57,7 +57,7 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
         .collect();
     let (start, cpu_before) = (Instant::now(), process::cpu());
     // A task, as the writer in Go is a goroutine.
-    let writes = tokio::spawn(async move { write(&pods, &events, &room, in_flight, time).await }).await??;
+    let writes = tokio::spawn(async move { write(&names, &events, &room, in_flight, time).await }).await??;
     let (elapsed, cpu) = (start.elapsed().as_secs_f64(), process::cpu() - cpu_before);
     is_over.store(true, Ordering::Relaxed);
     for reader in readers {
@@ -83,7 +83,7 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
 
 /// Sends changes, and waits at the end until all of them were handled. Returns their number.
 async fn write(
-    pods: &[Pod],
+    names: &[String],
     events: &mpsc::Sender<WatchEvent<Pod>>,
     room: &Semaphore,
     in_flight: usize,
@@ -96,11 +96,11 @@ async fn write(
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        let mut pod = pods[random as usize % pods.len()].clone();
+        let number = random as usize % names.len();
         writes += 1;
-        pod.metadata.resource_version = Some((writes + 1).to_string());
+        let pod = Arc::new(pod_at(&names[number], writes + 1));
         room.acquire().await?.forget();
-        events.send(WatchEvent::Modified(Arc::new(pod).into())).await?;
+        events.send(WatchEvent::Modified(pod.into())).await?;
     }
     drop(room.acquire_many(u32::try_from(in_flight)?).await?);
     Ok(writes)
