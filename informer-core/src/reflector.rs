@@ -4,6 +4,7 @@ mod backoff;
 mod budget;
 mod capacity;
 mod list;
+mod look;
 mod probe;
 mod pulse;
 mod relist_request;

@@ -4,6 +4,7 @@ use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::list::check_version;
+use super::look::Look;
 use super::pulse::Pulse;
 use super::state::{EndReason, Next, WatchEnd};
 use super::{Reflector, Step};
@@ -66,6 +67,9 @@ impl<K: Object> Reflector<K> {
         let mut order = Order::of_watch_after(&from);
         let opened = Instant::now();
         let mut pulse = Pulse::new(opened);
+        let mut look = Look::of_current_runtime();
+        // When the last event was applied.
+        let mut ready_at = opened;
         let mut events = 0;
         let confirm_by = opened.checked_add(self.confirm_within).unwrap_or(deadline);
         let reason = loop {
@@ -74,14 +78,18 @@ impl<K: Object> Reflector<K> {
                 true => confirm_by.min(silence).min(deadline),
                 false => silence.min(deadline),
             };
-            let next = tokio::select! {
-                biased;
-                () = self.relist.received() => break EndReason::Doubted,
-                next = timeout_at(until, stream.next()) => next,
+            let next = match look.next(&mut stream).await {
+                Some(next) => Ok(next),
+                None => tokio::select! {
+                    biased;
+                    () = self.relist.received() => break EndReason::Doubted,
+                    next = timeout_at(until, stream.next()) => next,
+                },
             };
             match next {
                 Ok(Some(Ok(event))) => {
                     events += 1;
+                    look.waited(ready_at.elapsed());
                     if !matches!(event, WatchEvent::Added(_)) {
                         order = Order::ByVersion;
                     }
@@ -95,9 +103,10 @@ impl<K: Object> Reflector<K> {
                     }
                     // Taken after `apply`: the time spent waiting for a full queue is not silence of the
                     // server.
+                    ready_at = Instant::now();
                     match is_bookmark {
-                        true => pulse.bookmark(Instant::now()),
-                        false => pulse.event(Instant::now()),
+                        true => pulse.bookmark(ready_at),
+                        false => pulse.event(ready_at),
                     }
                 }
                 Ok(Some(Err(error))) => break EndReason::Failed(error),
