@@ -27,11 +27,18 @@ impl<K: Object> Core<K> {
                 // No object is newer than the version of its scope, with one exception: after a rewind of the
                 // server, a list that could not be read in full leaves objects of the old history in the
                 // store. Their versions mean nothing now, so any change of them is accepted.
-                let held = match is_older(versions.of_key(&key), before) {
+                let version = before.and_then(Stored::version);
+                let held = match is_older(versions.of_key(&key), version.as_ref()) {
                     true => Held::LeftOver,
                     false => Held::Current,
                 };
-                let replayed = replay(&key, before, held, changes, &mut events);
+                let mut replayed = Replayed {
+                    current: before.cloned(),
+                    version,
+                    unusable: None,
+                    outdated: 0,
+                };
+                replayed.replay(&key, held, changes, &mut events);
                 if replayed.outdated > 0
                     && let Some(scope) = versions.scope_of(&key)
                 {
@@ -83,81 +90,80 @@ enum Held {
     LeftOver,
 }
 
-/// The result of the changes of one key.
+/// The result of the changes of one key so far.
 struct Replayed<K> {
     current: Option<Stored<K>>,
+    /// The version of `current`: to read it from the object again for each comparison would be noticeable.
+    version: Option<ResourceVersion>,
     /// Why the newest state cannot be used, if it cannot.
     unusable: Option<String>,
     /// How many changes were older than the cached object.
     outdated: u64,
 }
 
-/// Applies the changes of one key, in order, to the cached object, and adds their events with the arrival
-/// positions of the changes.
-fn replay<K: Object>(
-    key: &ObjectKey,
-    before: Option<&Stored<K>>,
-    mut held: Held,
-    changes: Vec<Change<K>>,
-    events: &mut Vec<(usize, Notification<K>)>,
-) -> Replayed<K> {
-    let mut replayed = Replayed {
-        current: before.cloned(),
-        unusable: None,
-        outdated: 0,
-    };
-    for Change {
-        arrival,
-        version,
-        delta,
-    } in changes
-    {
-        let current = replayed.current.as_ref();
-        // A server may send an old event again, for example after a failover. Versions never go back (I1).
-        if held == Held::Current && is_older(version.as_ref(), current) && !mutant::is("I1") {
-            replayed.outdated += 1;
-            continue;
-        }
-        // The first accepted change belongs to the server's present history, and so does everything after it.
-        let history = std::mem::replace(&mut held, Held::Current);
-        match delta {
-            // The same state again is no change: handlers get no event, and the cached object stays the `old`
-            // of their next update. Not so after a rewind, where the same version may be another state.
-            Delta::Added(object) | Delta::Updated(object)
-                if history == Held::Current
-                    && current.is_some_and(|current| is_unchanged(current, &object, version.as_ref())) => {}
-            // The cache decides between addition and update, not the server's event type: after a reconnect a
-            // server may send `ADDED` for an object the cache has, or `MODIFIED` for one it lacks.
-            Delta::Added(object) | Delta::Updated(object) => {
-                let caused = upsert_events(key, current, &object, Origin::Live);
-                events.extend(caused.map(|event| (arrival, event)));
-                replayed.current = Some(object);
-                replayed.unusable = None;
+impl<K: Object> Replayed<K> {
+    /// Applies the changes of one key, in order, and adds their events with the arrival positions of the
+    /// changes.
+    fn replay(
+        &mut self,
+        key: &ObjectKey,
+        mut held: Held,
+        changes: Vec<Change<K>>,
+        events: &mut Vec<(usize, Notification<K>)>,
+    ) {
+        for Change {
+            arrival,
+            version,
+            delta,
+        } in changes
+        {
+            let current = self.current.as_ref();
+            // A server may send an old event again, for example after a failover. Versions never go back (I1).
+            if held == Held::Current && is_older(version.as_ref(), self.version.as_ref()) && !mutant::is("I1")
+            {
+                self.outdated += 1;
+                continue;
             }
-            Delta::Deleted(departed) => {
-                // The unusable state was deleted as well.
-                replayed.unusable = None;
-                // Handlers never received an addition of an object that the cache lacks, so they get no
-                // deletion.
-                if let Some(last) = replayed.current.take() {
-                    let event = Notification::Deleted(deletion(key, departed, last));
-                    events.push((arrival, event));
+            // The first accepted change belongs to the server's present history, and so does everything after it.
+            let history = std::mem::replace(&mut held, Held::Current);
+            match delta {
+                // The same state again is no change: handlers get no event, and the cached object stays the `old`
+                // of their next update. Not so after a rewind, where the same version may be another state.
+                Delta::Added(object) | Delta::Updated(object)
+                    if history == Held::Current
+                        && version.is_some()
+                        && version == self.version
+                        && current.is_some_and(|current| current.is_same_object(&object)) => {}
+                // The cache decides between addition and update, not the server's event type: after a reconnect a
+                // server may send `ADDED` for an object the cache has, or `MODIFIED` for one it lacks.
+                Delta::Added(object) | Delta::Updated(object) => {
+                    let caused = upsert_events(key, current, &object, Origin::Live);
+                    events.extend(caused.map(|event| (arrival, event)));
+                    self.version = object.version();
+                    self.current = Some(object);
+                    self.unusable = None;
                 }
-            }
-            Delta::Unusable(unusable) => {
-                // Another UID: the object that handlers know was deleted, and this one was created under its
-                // name. Otherwise the last good state stays, marked stale (I16).
-                if let Some(last) = replayed.current.take_if(|current| is_another(current, &unusable)) {
-                    events.push((arrival, Notification::missed(key.clone(), last)));
+                Delta::Deleted(departed) => {
+                    // The unusable state was deleted as well.
+                    self.unusable = None;
+                    // Handlers never received an addition of an object that the cache lacks, so they get no
+                    // deletion.
+                    self.version = None;
+                    if let Some(last) = self.current.take() {
+                        let event = Notification::Deleted(deletion(key, departed, last));
+                        events.push((arrival, event));
+                    }
                 }
-                replayed.unusable = Some(unusable.reason);
+                Delta::Unusable(unusable) => {
+                    // Another UID: the object that handlers know was deleted, and this one was created under its
+                    // name. Otherwise the last good state stays, marked stale (I16).
+                    if let Some(last) = self.current.take_if(|current| is_another(current, &unusable)) {
+                        self.version = None;
+                        events.push((arrival, Notification::missed(key.clone(), last)));
+                    }
+                    self.unusable = Some(unusable.reason);
+                }
             }
         }
     }
-    replayed
-}
-
-/// Whether the server sent the state that the cache has. `version` is the version of `new`.
-fn is_unchanged<K: Object>(old: &Stored<K>, new: &Stored<K>, version: Option<&ResourceVersion>) -> bool {
-    old.is_same_object(new) && version.is_some() && old.version().as_ref() == version
 }

@@ -58,10 +58,9 @@ pub(super) fn deletion<K: Object>(key: &ObjectKey, departed: Departed<K>, last: 
     }
 }
 
-/// Whether a version is known to be older than the cached object.
-pub(super) fn is_older<K: Object>(version: Option<&ResourceVersion>, current: Option<&Stored<K>>) -> bool {
-    let held = current.and_then(Stored::version);
-    matches!((version, held), (Some(version), Some(held)) if version.is_older_than(&held))
+/// Whether a version is known to be older than that of the cached object.
+pub(super) fn is_older(version: Option<&ResourceVersion>, held: Option<&ResourceVersion>) -> bool {
+    matches!((version, held), (Some(version), Some(held)) if version.is_older_than(held))
 }
 
 /// Whether an unusable state is known to belong to another object than the cached one: both UIDs are known

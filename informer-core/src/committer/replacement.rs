@@ -112,8 +112,9 @@ impl<K: Object> Core<K> {
             };
             // A watch-list may begin with an old state of an object. One that is older than the cached object
             // proves nothing, unless the cached object is left over from before a rewind.
-            let is_history = is_older(unusable.version.as_ref(), Some(stored))
-                && !is_older(reached, Some(stored))
+            let held = stored.version();
+            let is_history = is_older(unusable.version.as_ref(), held.as_ref())
+                && !is_older(reached, held.as_ref())
                 && rewind == Rewind::No;
             !is_history && is_another(stored, unusable)
         };

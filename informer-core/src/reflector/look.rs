@@ -18,48 +18,63 @@ const LOOK: Duration = Duration::from_micros(100);
 
 /// Whether a task looks for the next event before it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
-    /// Never: on one core nothing happens meanwhile, and the clock of the current-thread runtime may be
-    /// paused.
-    Never,
-    /// The last event was awaited for long.
-    Skip,
-    /// The last event came within moments.
-    Briefly,
+enum Pace {
+    /// It never does: on one core nothing happens meanwhile, and the clock of the current-thread runtime may
+    /// be paused.
+    Ignored,
+    /// The last event that was awaited took long.
+    Slow,
+    /// It came within moments.
+    Fast,
+}
+
+/// Takes events from a watch.
+pub(super) struct Look {
+    pace: Pace,
+    /// Since when the next event is awaited; `None` if one was there at once.
+    waits_since: Option<Instant>,
 }
 
 impl Look {
     pub(super) fn of_current_runtime() -> Self {
-        match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-            Ok(RuntimeFlavor::MultiThread) if fast_paths::are_on() && can_spin() => Self::Skip,
-            _ => Self::Never,
+        let pace = match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) if fast_paths::are_on() && can_spin() => Pace::Slow,
+            _ => Pace::Ignored,
+        };
+        Self {
+            pace,
+            waits_since: None,
         }
     }
 
-    /// Returns the next item of the stream if it comes within moments. Otherwise the caller waits for it.
-    pub(super) async fn next<K>(self, stream: &mut WatchStream<K>) -> Option<Next<K>> {
-        if self != Self::Briefly {
+    /// Returns the next item of the stream if it is there, or comes within moments while events come fast.
+    /// Otherwise the caller waits for it.
+    pub(super) async fn next<K>(&mut self, stream: &mut WatchStream<K>) -> Option<Next<K>> {
+        if self.pace == Pace::Ignored {
             return None;
         }
-        let begun = Instant::now();
         loop {
             if let Some(next) = stream.next().now_or_never() {
                 return Some(next);
             }
-            if begun.elapsed() >= LOOK {
+            let since = *self.waits_since.get_or_insert_with(Instant::now);
+            if self.pace == Pace::Slow || since.elapsed() >= LOOK {
                 return None;
             }
             tokio::task::yield_now().await;
         }
     }
 
-    /// Records how long the last event was awaited. Events come at about the same pace for a while, so this
-    /// predicts the next one.
-    pub(super) fn waited(&mut self, time: Duration) {
-        *self = match *self {
-            Self::Never => Self::Never,
-            _ if time < LOOK => Self::Briefly,
-            _ => Self::Skip,
+    /// Records that an event came. Events come at about the same pace for a while, so the time that this one
+    /// was awaited predicts that of the next one.
+    pub(super) fn event_came(&mut self) {
+        let Some(since) = self.waits_since.take() else {
+            return;
+        };
+        self.pace = match self.pace {
+            Pace::Ignored => Pace::Ignored,
+            _ if since.elapsed() < LOOK => Pace::Fast,
+            _ => Pace::Slow,
         };
     }
 }
@@ -74,34 +89,59 @@ mod tests {
 
     use super::*;
 
-    fn ready() -> WatchStream<ConfigMap> {
-        stream::iter([Ok(WatchEvent::Unknown)]).boxed()
-    }
+    const EVENT: Result<WatchEvent<ConfigMap>, SourceError> = Ok(WatchEvent::Unknown);
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_task_looks_only_while_events_come_fast() {
-        let mut look = Look::of_current_runtime();
-        if look == Look::Never {
-            // One core.
-            return;
+    fn look(pace: Pace) -> Look {
+        Look {
+            pace,
+            waits_since: None,
         }
-        assert!(look.next(&mut ready()).await.is_none(), "no event came yet");
-        look.waited(LOOK / 2);
-        assert!(look.next(&mut ready()).await.is_some());
-        look.waited(LOOK);
-        assert!(look.next(&mut ready()).await.is_none(), "the last one took long");
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_look_ends_if_nothing_comes() {
+    /// A stream whose event comes at the second poll.
+    fn soon() -> WatchStream<ConfigMap> {
+        stream::once(async {
+            tokio::task::yield_now().await;
+            EVENT
+        })
+        .boxed()
+    }
+
+    #[tokio::test]
+    async fn an_event_that_is_there_is_taken_at_any_pace() {
+        for (pace, expected) in [(Pace::Slow, true), (Pace::Fast, true), (Pace::Ignored, false)] {
+            let mut ready = stream::iter([EVENT]).boxed();
+            assert_eq!(look(pace).next(&mut ready).await.is_some(), expected, "{pace:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_looks_for_an_event_only_while_they_come_fast() {
+        assert!(look(Pace::Fast).next(&mut soon()).await.is_some());
+        assert!(look(Pace::Slow).next(&mut soon()).await.is_none());
         let mut silent: WatchStream<ConfigMap> = stream::pending().boxed();
-        assert!(Look::Briefly.next(&mut silent).await.is_none());
+        assert!(look(Pace::Fast).next(&mut silent).await.is_none(), "a look ends");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_wait_for_an_event_decides_what_follows_it() {
+        let mut look = look(Pace::Slow);
+        for (waited, expected) in [
+            (LOOK / 2, Pace::Fast),
+            (LOOK, Pace::Slow),
+            (Duration::ZERO, Pace::Fast),
+        ] {
+            look.waits_since = Some(Instant::now());
+            tokio::time::advance(waited).await;
+            look.event_came();
+            assert_eq!(look.pace, expected, "{waited:?}");
+        }
+        look.event_came();
+        assert_eq!(look.pace, Pace::Fast, "an event that was there changes nothing");
     }
 
     #[tokio::test]
     async fn a_task_of_the_current_thread_runtime_never_looks() {
-        let mut look = Look::of_current_runtime();
-        look.waited(Duration::ZERO);
-        assert_eq!(look, Look::Never);
+        assert_eq!(Look::of_current_runtime().pace, Pace::Ignored);
     }
 }

@@ -68,8 +68,6 @@ impl<K: Object> Reflector<K> {
         let opened = Instant::now();
         let mut pulse = Pulse::new(opened);
         let mut look = Look::of_current_runtime();
-        // When the last event was applied.
-        let mut ready_at = opened;
         let mut events = 0;
         let confirm_by = opened.checked_add(self.confirm_within).unwrap_or(deadline);
         let reason = loop {
@@ -78,7 +76,12 @@ impl<K: Object> Reflector<K> {
                 true => confirm_by.min(silence).min(deadline),
                 false => silence.min(deadline),
             };
-            let next = match look.next(&mut stream).await {
+            // Not every time, so that a request to relist is noticed however fast events come.
+            let found = match events % 64 {
+                63 => None,
+                _ => look.next(&mut stream).await,
+            };
+            let next = match found {
                 Some(next) => Ok(next),
                 None => tokio::select! {
                     biased;
@@ -89,7 +92,7 @@ impl<K: Object> Reflector<K> {
             match next {
                 Ok(Some(Ok(event))) => {
                     events += 1;
-                    look.waited(ready_at.elapsed());
+                    look.event_came();
                     if !matches!(event, WatchEvent::Added(_)) {
                         order = Order::ByVersion;
                     }
@@ -103,10 +106,9 @@ impl<K: Object> Reflector<K> {
                     }
                     // Taken after `apply`: the time spent waiting for a full queue is not silence of the
                     // server.
-                    ready_at = Instant::now();
                     match is_bookmark {
-                        true => pulse.bookmark(ready_at),
-                        false => pulse.event(ready_at),
+                        true => pulse.bookmark(Instant::now()),
+                        false => pulse.event(Instant::now()),
                     }
                 }
                 Ok(Some(Err(error))) => break EndReason::Failed(error),

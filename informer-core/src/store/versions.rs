@@ -49,11 +49,11 @@ impl Versions {
     /// The scope of this store that a key belongs to, if any.
     pub fn scope_of(&self, key: &ObjectKey) -> Option<Scope> {
         // A store has either the scope of all namespaces only, or one scope per namespace.
-        let own = key.namespace_arc().cloned().map(Scope::Namespace);
-        [Some(Scope::All), own]
-            .into_iter()
-            .flatten()
-            .find(|scope| self.0.contains_key(scope))
+        if self.0.contains_key(&Scope::All) {
+            return Some(Scope::All);
+        }
+        let own = Scope::Namespace(key.namespace_arc()?.clone());
+        self.0.contains_key(&own).then_some(own)
     }
 
     /// Every scope with its version, if it has one, ordered by scope.

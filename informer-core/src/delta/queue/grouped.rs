@@ -1,7 +1,11 @@
 //! Groups the changes of one batch by key.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+
+use hashbrown::hash_table as table;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Apply, LogEntry};
 use crate::delta::transform::Transformer;
@@ -51,8 +55,9 @@ pub(super) fn group<K: Object>(run: Vec<LogEntry<K>>, transformer: &Transformer<
 /// The changes of one batch, grouped so far.
 struct Grouped<K> {
     deltas: Vec<Deltas<K>>,
-    /// The position of each key in `deltas`.
-    places: HashMap<ObjectKey, usize>,
+    /// The positions in `deltas`, by the hash of their keys.
+    places: HashTable<usize>,
+    hasher: DefaultHashBuilder,
     versions: BTreeMap<Scope, ResourceVersion>,
 }
 
@@ -60,19 +65,28 @@ impl<K> Grouped<K> {
     fn with_capacity(changes: usize) -> Self {
         Self {
             deltas: Vec::with_capacity(changes),
-            places: HashMap::with_capacity(changes),
+            places: HashTable::with_capacity(changes),
+            hasher: DefaultHashBuilder::default(),
             versions: BTreeMap::new(),
         }
     }
 
     fn add(&mut self, key: ObjectKey, change: Change<K>) {
-        let Some(&place) = self.places.get(&key) else {
-            self.places.insert(key.clone(), self.deltas.len());
-            self.deltas.push(Deltas {
-                key,
-                changes: vec![change],
-            });
-            return;
+        let (deltas, hasher) = (&self.deltas, &self.hasher);
+        let place = match self.places.entry(
+            hasher.hash_one(&key),
+            |place| deltas[*place].key == key,
+            |place| hasher.hash_one(&deltas[*place].key),
+        ) {
+            table::Entry::Occupied(place) => *place.get(),
+            table::Entry::Vacant(vacant) => {
+                vacant.insert(deltas.len());
+                self.deltas.push(Deltas {
+                    key,
+                    changes: vec![change],
+                });
+                return;
+            }
         };
         let changes = &mut self.deltas[place].changes;
         // Two deletions in a row become one, and the one that carries the object is kept: handlers receive
