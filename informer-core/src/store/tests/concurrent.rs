@@ -8,7 +8,7 @@ use super::*;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::store::indexer::CATCH_UPS;
-use crate::store::{self, Snapshot};
+use crate::store::{self, Snapshot, Spares};
 
 const NAMES: u64 = 70;
 const COMMITS: u64 = 40;
@@ -46,7 +46,17 @@ fn round_of(snapshot: &Snapshot<ConfigMap>) -> u64 {
 
 #[test]
 fn readers_see_whole_commits_in_order() {
+    check_readers(Spares::Freed);
+}
+
+#[test]
+fn readers_see_whole_commits_in_order_while_states_are_changed_in_place() {
+    check_readers(Spares::Kept);
+}
+
+fn check_readers(spares: Spares) {
     let (mut writer, indexer) = store::new();
+    writer.set_spares(spares);
     let by_value = indexer.add_index("value", values_of).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -81,6 +91,7 @@ fn readers_see_whole_commits_in_order() {
 #[test]
 fn indexes_added_while_the_writer_commits_are_complete() {
     let (mut writer, indexer) = store::new();
+    writer.set_spares(Spares::Kept);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let adder = scope.spawn(|| {
