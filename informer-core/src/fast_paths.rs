@@ -1,5 +1,6 @@
 //! Whether the defaults use the faster of two ways: protobuf, HTTP/2, decoding on several threads, relists
-//! that decode only what changed, and threads that stay with their handlers.
+//! that decode only what changed, threads that stay with their handlers, watches that look for the next event
+//! before they sleep, and commits that change a state in place.
 //!
 //! Without the hidden feature `__internals`, they always do. With it, `INFORMER_FAST_PATHS=off` selects the
 //! plain ways, so that the simulation and the live suite show that no guarantee depends on them.

@@ -41,11 +41,13 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     pub(super) fn new(shared: &'w StoreShared<K>) -> Self {
         // No other writer exists, so only indexes can be added until this commit is published.
         let base = shared.peek();
-        let spare = shared.publishing().take_spare();
+        let mut publishing = shared.publishing();
+        let (spare, log) = (publishing.take_spare(), publishing.log());
+        drop(publishing);
         Self {
             shared,
             state: spare.map_or_else(|| StoreState::clone(&base), |spare| spare.catch_up(&base)),
-            log: Log::new(),
+            log,
             base,
         }
     }

@@ -19,15 +19,11 @@ const MOST: usize = 128;
 /// The changes of one commit, in order.
 pub(super) enum Log<K> {
     Kept(Vec<(ObjectKey, Option<Stored<K>>)>),
-    /// There were too many.
+    /// There were too many, or no one needs them.
     Lost,
 }
 
 impl<K> Log<K> {
-    pub(super) fn new() -> Self {
-        Self::Kept(Vec::new())
-    }
-
     /// Records the new state of an object, or its removal.
     pub(super) fn record(&mut self, key: &ObjectKey, object: Option<Stored<K>>) {
         if let Self::Kept(changes) = self {

@@ -206,6 +206,14 @@ impl<K> Publishing<K> {
         }
     }
 
+    /// An empty log for the next commit.
+    pub(super) fn log(&self) -> Log<K> {
+        match self.spares {
+            Spares::Kept => Log::Kept(Vec::new()),
+            Spares::Freed => Log::Lost,
+        }
+    }
+
     /// Takes the state before the current one, if it was kept and no reader holds it.
     pub(super) fn take_spare(&mut self) -> Option<Unheld<K>> {
         match self.spare.take()?.unheld() {
