@@ -118,24 +118,28 @@ impl<K: Object> Replayed<K> {
         } in changes
         {
             let current = self.current.as_ref();
-            // A server may send an old event again, for example after a failover. Versions never go back (I1).
+            // A server may send an old event again, for example after a failover. Versions never go back
+            // (I1).
             if held == Held::Current && is_older(version.as_ref(), self.version.as_ref()) && !mutant::is("I1")
             {
                 self.outdated += 1;
                 continue;
             }
-            // The first accepted change belongs to the server's present history, and so does everything after it.
+            // The first accepted change belongs to the server's present history, and so does everything after
+            // it.
             let history = std::mem::replace(&mut held, Held::Current);
             match delta {
-                // The same state again is no change: handlers get no event, and the cached object stays the `old`
-                // of their next update. Not so after a rewind, where the same version may be another state.
+                // The same state again is no change: handlers get no event, and the cached object stays the
+                // `old` of their next update. Not so after a rewind, where the same version may be another
+                // state.
                 Delta::Added(object) | Delta::Updated(object)
                     if history == Held::Current
                         && version.is_some()
                         && version == self.version
                         && current.is_some_and(|current| current.is_same_object(&object)) => {}
-                // The cache decides between addition and update, not the server's event type: after a reconnect a
-                // server may send `ADDED` for an object the cache has, or `MODIFIED` for one it lacks.
+                // The cache decides between addition and update, not the server's event type: after a
+                // reconnect a server may send `ADDED` for an object the cache has, or `MODIFIED` for one it
+                // lacks.
                 Delta::Added(object) | Delta::Updated(object) => {
                     let caused = upsert_events(key, current, &object, Origin::Live);
                     events.extend(caused.map(|event| (arrival, event)));
@@ -155,8 +159,8 @@ impl<K: Object> Replayed<K> {
                     }
                 }
                 Delta::Unusable(unusable) => {
-                    // Another UID: the object that handlers know was deleted, and this one was created under its
-                    // name. Otherwise the last good state stays, marked stale (I16).
+                    // Another UID: the object that handlers know was deleted, and this one was created under
+                    // its name. Otherwise the last good state stays, marked stale (I16).
                     if let Some(last) = self.current.take_if(|current| is_another(current, &unusable)) {
                         self.version = None;
                         events.push((arrival, Notification::missed(key.clone(), last)));

@@ -106,7 +106,7 @@ impl<B: Keys, T: Clone> Tree<B, T> {
         node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
     }
 
-    /// Like [`get_mut`](Self::get_mut), but searches once, and copies the path if the key does not exist, too.
+    /// Like [`get_mut`](Self::get_mut), but searches once, and copies the path also if the key is missing.
     pub(super) fn find_mut(&mut self, key: B::Ref<'_>) -> Option<&mut T> {
         node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
     }

@@ -226,7 +226,8 @@ proptest! {
                     }
                     Step::Change(name, version, values) => {
                         let object = stored(object(&name, version, &values), Arrival::Changed);
-                        let expected = working.objects.get(&key(&name)).map(|(version, _)| version.to_string());
+                        let stored = working.objects.get(&key(&name));
+                        let expected = stored.map(|(version, _)| version.to_string());
                         let mut before = None;
                         commit.change(&key(&name), |present, _| {
                             before = present.map(|object| object.version_text().unwrap().to_owned());
