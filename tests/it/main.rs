@@ -27,6 +27,7 @@ mod handlers_sync;
 mod hanging;
 mod informer_changes;
 mod informer_events;
+mod informer_fast_streams;
 mod informer_faults;
 mod informer_handlers;
 mod informer_lifecycle;
