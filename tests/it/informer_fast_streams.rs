@@ -34,7 +34,10 @@ fn contents(snapshot: &Snapshot<ConfigMap>, by_digit: &Index<ConfigMap, u64>) ->
     let mut digits: BTreeMap<u64, usize> = BTreeMap::new();
     snapshot.for_each(|_, object| {
         let at = version_of(object);
-        assert!(!reached.is_older_than(&version(at)), "{at} is newer than {reached}");
+        assert!(
+            !reached.is_older_than(&version(at)),
+            "{at} is newer than {reached}"
+        );
         objects.insert(name_of(object), at);
         *digits.entry(at % 10).or_default() += 1;
     });
@@ -94,7 +97,9 @@ impl Known {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_without_pause_changes_no_snapshot_and_loses_no_event() {
     let (server, source) = Feed::new(None);
-    let informer = SharedInformer::builder_from_sources(vec![source]).build().unwrap();
+    let informer = SharedInformer::builder_from_sources(vec![source])
+        .build()
+        .unwrap();
     let by_digit = informer
         .add_index("digit", |object: &ConfigMap| [version_of(object) % 10])
         .unwrap();
