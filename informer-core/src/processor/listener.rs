@@ -5,6 +5,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -37,6 +38,9 @@ pub(crate) struct Listener<K> {
     resource: Arc<str>,
     served: Served,
     state: Mutex<ListenerState<K>>,
+    /// Whether events wait. Changes with the buffer, under the lock, and is read without it: a thread that
+    /// looks for the next event must not keep the lock from the thread that delivers it.
+    waits: AtomicBool,
     /// Set when the handler has returned from its calls for the whole initial state.
     synced: Latch,
     /// Set when the handler has returned from its last call.
@@ -60,6 +64,7 @@ impl<K: Object> Listener<K> {
             resource,
             served,
             state: Mutex::new(ListenerState::new(options)),
+            waits: AtomicBool::new(false),
             synced: Latch::new(),
             ended: Latch::new(),
             signal,
@@ -70,6 +75,7 @@ impl<K: Object> Listener<K> {
     pub(super) fn replay(&self, snapshot: Snapshot<K>) {
         let mut state = self.state.lock();
         state.buffer.replay(snapshot, Instant::now());
+        self.note_waiting(&state);
         wake(state);
     }
 
@@ -99,6 +105,7 @@ impl<K: Object> Listener<K> {
         }
         simulation::transition("buffer", before.name(), state.buffer.mode().name());
         if !state.buffer.is_empty() {
+            self.note_waiting(&state);
             wake(state);
         }
     }
@@ -112,6 +119,7 @@ impl<K: Object> Listener<K> {
         let mut state = self.state.lock();
         if state.handler == HandlerState::Active {
             state.buffer.push_initial_end();
+            self.note_waiting(&state);
             wake(state);
         }
     }
@@ -126,7 +134,9 @@ impl<K: Object> Listener<K> {
     pub(super) fn take_at(&self, now: Option<Instant>) -> Option<Event<K>> {
         loop {
             let mut state = self.lock_listed();
-            match state.pop()? {
+            let popped = state.pop();
+            self.note_waiting(&state);
+            match popped? {
                 Item::Event(event) => {
                     // In the same critical section as the pop: a shutdown or a removal in between would
                     // otherwise miss the call that is about to begin.
@@ -194,9 +204,14 @@ impl<K: Object> Listener<K> {
         self.is_active()
     }
 
-    /// Whether an event can be taken.
+    /// Whether an event can be taken. Takes no lock.
     pub(super) fn has_event(&self) -> bool {
-        !self.state.lock().buffer.is_empty()
+        self.waits.load(Ordering::Acquire)
+    }
+
+    /// Called after each change of the buffer, under the lock.
+    fn note_waiting(&self, state: &ListenerState<K>) {
+        self.waits.store(!state.buffer.is_empty(), Ordering::Release);
     }
 
     /// Ready if an event can be taken, or none ever will.
@@ -217,6 +232,7 @@ impl<K: Object> Listener<K> {
     /// Ends the listener: no event is taken after this. Returns what its task was doing at that moment.
     fn end(&self, mut state: MutexGuard<'_, ListenerState<K>>, reason: HandlerEnded) -> Task {
         let dropped = state.end(reason);
+        self.note_waiting(&state);
         let task = state.task;
         wake(state);
         // Tens of thousands of objects may be dropped here: not under the lock.

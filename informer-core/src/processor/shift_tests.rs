@@ -113,3 +113,16 @@ async fn threads_stay_on_the_multi_thread_runtime() {
     };
     assert_eq!(Shift::of_current_runtime().rest, expected);
 }
+
+#[test]
+fn a_thread_that_looks_knows_without_the_lock_whether_events_wait() {
+    let listener = listener();
+    assert!(!listener.has_event());
+    push(&listener);
+    push(&listener);
+    assert!(listener.take().is_some() && listener.has_event());
+    assert!(listener.take().is_some() && !listener.has_event());
+    push(&listener);
+    listener.stop();
+    assert!(!listener.has_event(), "the events of an ended listener were dropped");
+}
