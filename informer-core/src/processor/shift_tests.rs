@@ -124,5 +124,8 @@ fn a_thread_that_looks_knows_without_the_lock_whether_events_wait() {
     assert!(listener.take().is_some() && !listener.has_event());
     push(&listener);
     listener.stop();
-    assert!(!listener.has_event(), "the events of an ended listener were dropped");
+    assert!(
+        !listener.has_event(),
+        "the events of an ended listener were dropped"
+    );
 }
