@@ -85,7 +85,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     }
 
     /// Changes the object under a key as `decide` says, given the present one and the versions of the scopes.
-    /// Searches the key once.
+    /// Searches a key that stays only once.
     pub(crate) fn change(
         &mut self,
         key: &ObjectKey,

@@ -15,8 +15,8 @@ thread_local! {
     static READ: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts objects that this thread has read, and gives way to other threads from time to time. The caller
-/// holds no lock and no snapshot.
+/// Counts objects that this thread has read, and gives way to other threads from time to time. Objects that
+/// a selector skips do not count. The caller holds no lock and no snapshot.
 pub(super) fn after_reading(objects: usize) {
     if is_due(objects) {
         std::thread::yield_now();
