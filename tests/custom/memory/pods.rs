@@ -29,7 +29,7 @@ pub(crate) fn metadata_json(number: usize) -> String {
     .to_string()
 }
 
-fn metadata(number: usize, app: &str) -> Value {
+pub(crate) fn metadata(number: usize, app: &str) -> Value {
     json!({
         "name": format!("{app}-6d4cf56db9-{number:05}"),
         "generateName": format!("{app}-6d4cf56db9-"),
@@ -60,17 +60,12 @@ fn metadata(number: usize, app: &str) -> Value {
 }
 
 fn spec(number: usize, app: &str) -> Value {
-    let env = |name: &str, value: &str| json!({"name": name, "value": value});
     let secret = |name: &str, key: &str| {
         json!({"name": name, "valueFrom": {"secretKeyRef": {"name": app,
         "key": key}}})
     };
-    let field = |name: &str, path: &str| {
-        json!({"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1",
-        "fieldPath": path}}})
-    };
     json!({
-        "nodeName": format!("ip-10-0-{}-{}.eu-central-1.compute.internal", number % 16, number % 200),
+        "nodeName": node(number),
         "serviceAccountName": app, "serviceAccount": app,
         "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
         "terminationGracePeriodSeconds": 30, "priority": 0, "preemptionPolicy": "PreemptLowerPriority",
@@ -133,25 +128,56 @@ fn spec(number: usize, app: &str) -> Value {
             {"name": "config", "configMap": {"name": app, "defaultMode": 420}},
             {"name": "tmp", "emptyDir": {}},
             {"name": "proxy-run", "emptyDir": {"medium": "Memory"}},
-            {"name": "kube-api-access-x7k2p", "projected": {"defaultMode": 420, "sources": [
-                {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-                {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-                {"downwardAPI": {"items": [
-                    {"path": "namespace", "fieldRef": {"apiVersion": "v1",
-                    "fieldPath": "metadata.namespace"}},
-                ]}},
-            ]}},
+            token_volume(),
         ],
-        "tolerations": [
-            {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute",
-            "tolerationSeconds": 300},
-            {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute",
-            "tolerationSeconds": 300},
-        ],
+        "tolerations": tolerations(),
     })
 }
 
-fn probe(path: &str) -> Value {
+/// The node where a Pod runs.
+pub(crate) fn node(number: usize) -> String {
+    format!(
+        "ip-10-0-{}-{}.eu-central-1.compute.internal",
+        number % 16,
+        number % 200
+    )
+}
+
+/// A variable with a value.
+pub(crate) fn env(name: &str, value: &str) -> Value {
+    json!({"name": name, "value": value})
+}
+
+/// A variable with a field of the Pod.
+pub(crate) fn field(name: &str, path: &str) -> Value {
+    json!({"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}})
+}
+
+/// Those that the server adds to every Pod.
+pub(crate) fn tolerations() -> Value {
+    let toleration = |key: &str| {
+        json!({
+            "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,
+        })
+    };
+    json!([
+        toleration("node.kubernetes.io/not-ready"),
+        toleration("node.kubernetes.io/unreachable"),
+    ])
+}
+
+/// The volume with the token of the service account.
+pub(crate) fn token_volume() -> Value {
+    json!({"name": "kube-api-access-x7k2p", "projected": {"defaultMode": 420, "sources": [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [
+            {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+        ]}},
+    ]}})
+}
+
+pub(crate) fn probe(path: &str) -> Value {
     json!({
         "httpGet": {"path": path, "port": "http", "scheme": "HTTP"},
         "initialDelaySeconds": 5, "periodSeconds": 10, "timeoutSeconds": 1, "successThreshold": 1,
@@ -159,7 +185,7 @@ fn probe(path: &str) -> Value {
     })
 }
 
-fn token_mount() -> Value {
+pub(crate) fn token_mount() -> Value {
     json!({
         "name": "kube-api-access-x7k2p", "readOnly": true,
         "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
@@ -167,6 +193,17 @@ fn token_mount() -> Value {
 }
 
 fn status(number: usize, app: &str) -> Value {
+    status_of(
+        number,
+        &[
+            ("app", &format!("registry.example.com/team/{app}:4.17.2")),
+            ("proxy", "registry.example.com/mesh/proxy:1.29.1"),
+        ],
+    )
+}
+
+/// The status of a Pod whose containers, by name and image, are running.
+pub(crate) fn status_of(number: usize, containers: &[(&str, &str)]) -> Value {
     let ip = format!("10.42.{}.{}", number % 16, number % 250);
     let host = format!("10.0.{}.{}", number % 16, number % 200);
     let condition = |kind: &str| {
@@ -175,7 +212,7 @@ fn status(number: usize, app: &str) -> Value {
             "lastTransitionTime": "2026-05-04T09:31:25Z",
         })
     };
-    let container = |name: &str, image: &str| {
+    let container = |(name, image): &(&str, &str)| {
         json!({
             "name": name, "image": image, "ready": true, "started": true, "restartCount": number % 4,
             "imageID": format!("{image}@sha256:{DIGEST}"),
@@ -191,24 +228,12 @@ fn status(number: usize, app: &str) -> Value {
             condition("PodReadyToStartContainers"), condition("Initialized"), condition("Ready"),
             condition("ContainersReady"), condition("PodScheduled"),
         ],
-        "containerStatuses": [
-            container("app", &format!("registry.example.com/team/{app}:4.17.2")),
-            container("proxy", "registry.example.com/mesh/proxy:1.29.1"),
-        ],
+        "containerStatuses": containers.iter().map(container).collect::<Vec<_>>(),
     })
 }
 
 /// The fields that the ReplicaSet controller owns: everything in the spec.
 fn controller_fields() -> Value {
-    let env = |names: &[&str]| -> Value {
-        let mut fields = json!({".": {}});
-        for name in names {
-            fields[format!("k:{{\"name\":\"{name}\"}}")] = json!({
-                ".": {}, "f:name": {}, "f:valueFrom": {".": {}, "f:fieldRef": {}},
-            });
-        }
-        fields
-    };
     let container = |env: Value| {
         json!({
             ".": {}, "f:args": {}, "f:env": env, "f:image": {}, "f:imagePullPolicy": {}, "f:name": {},
@@ -244,29 +269,20 @@ fn controller_fields() -> Value {
         "time": "2026-05-04T09:31:17Z",
         "fieldsType": "FieldsV1",
         "fieldsV1": {
-            "f:metadata": {
-                "f:annotations": {
-                    ".": {}, "f:checksum/config": {}, "f:kubectl.kubernetes.io/restartedAt": {},
-                    "f:prometheus.io/port": {},
-                    "f:prometheus.io/scrape": {},
-                },
-                "f:generateName": {},
-                "f:labels": {
-                    ".": {}, "f:app.kubernetes.io/instance": {}, "f:app.kubernetes.io/managed-by": {},
-                    "f:app.kubernetes.io/name": {}, "f:app.kubernetes.io/version": {},
-                    "f:pod-template-hash": {}, "f:tier": {},
-                },
-                "f:ownerReferences": {".": {}, "k:{\"uid\":\"0b8a3c1e-7d5f-4f09-8c58-3b2a1d0e9f87\"}": {}},
-            },
+            "f:metadata": metadata_fields(&[
+                "checksum/config", "kubectl.kubernetes.io/restartedAt", "prometheus.io/port",
+                "prometheus.io/scrape",
+            ]),
             "f:spec": {
                 "f:containers": {
-                    "k:{\"name\":\"app\"}": container(env(&[
+                    "k:{\"name\":\"app\"}": container(env_fields(&[
                         "LOG_LEVEL", "OTEL_EXPORTER_OTLP_ENDPOINT", "CACHE_URL", "DATABASE_URL",
                         "PAYMENT_API_KEY", "POD_NAME",
                         "POD_NAMESPACE", "NODE_NAME",
                     ])),
-                    "k:{\"name\":\"proxy\"}": container(env(&["POD_NAME", "POD_NAMESPACE", "INSTANCE_IP",
-                    "PROXY_CONFIG"])),
+                    "k:{\"name\":\"proxy\"}": container(env_fields(&[
+                        "POD_NAME", "POD_NAMESPACE", "INSTANCE_IP", "PROXY_CONFIG",
+                    ])),
                 },
                 "f:dnsPolicy": {}, "f:enableServiceLinks": {}, "f:restartPolicy": {}, "f:schedulerName": {},
                 "f:securityContext": {".": {}, "f:fsGroup": {}, "f:runAsNonRoot": {}, "f:runAsUser": {}},
@@ -284,7 +300,43 @@ fn controller_fields() -> Value {
     })
 }
 
-fn probe_fields() -> Value {
+/// Everything in the metadata, with these annotations.
+pub(crate) fn metadata_fields(annotations: &[&str]) -> Value {
+    json!({
+        "f:annotations": fields(annotations),
+        "f:generateName": {},
+        "f:labels": fields(&[
+            "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/name",
+            "app.kubernetes.io/version", "pod-template-hash", "tier",
+        ]),
+        "f:ownerReferences": {".": {}, "k:{\"uid\":\"0b8a3c1e-7d5f-4f09-8c58-3b2a1d0e9f87\"}": {}},
+    })
+}
+
+/// An object and its fields.
+pub(crate) fn fields(names: &[&str]) -> Value {
+    let mut fields = json!({".": {}});
+    for name in names {
+        fields[format!("f:{name}")] = json!({});
+    }
+    fields
+}
+
+/// Variables whose values are fields of the Pod.
+fn env_fields(names: &[&str]) -> Value {
+    let mut fields = json!({".": {}});
+    for name in names {
+        fields[format!("k:{{\"name\":\"{name}\"}}")] = env_field();
+    }
+    fields
+}
+
+/// A variable whose value is a field of the Pod.
+pub(crate) fn env_field() -> Value {
+    json!({".": {}, "f:name": {}, "f:valueFrom": {".": {}, "f:fieldRef": {}}})
+}
+
+pub(crate) fn probe_fields() -> Value {
     json!({
         ".": {}, "f:failureThreshold": {}, "f:httpGet": {".": {}, "f:path": {}, "f:port": {}, "f:scheme": {}},
         "f:initialDelaySeconds": {}, "f:periodSeconds": {}, "f:successThreshold": {}, "f:timeoutSeconds": {},
@@ -292,7 +344,7 @@ fn probe_fields() -> Value {
 }
 
 /// The fields that the kubelet owns: the status.
-fn kubelet_fields() -> Value {
+pub(crate) fn kubelet_fields() -> Value {
     let condition = json!({
         ".": {}, "f:lastProbeTime": {}, "f:lastTransitionTime": {}, "f:observedGeneration": {},
         "f:status": {}, "f:type": {},
