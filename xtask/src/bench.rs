@@ -95,7 +95,7 @@ pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
         _ => scratch()?,
     };
     let programs = Programs::build(&chosen, peers)?;
-    let needs_server = |row: &&Row| !matches!(row.needs, Needs::Nothing | Needs::Replay);
+    let needs_server = |row: &&Row| !matches!(row.needs, Needs::Nothing | Needs::Replay(_));
     let real = match (chosen.iter().any(needs_server), peers) {
         (true, Peers::All) => Server::start(programs.server(), size, &chosen)
             .inspect_err(|error| println!("bench: no server: {error}"))
@@ -188,7 +188,9 @@ fn measure_row(
         };
         // Each run has its own replay server: the one before has changed Pods.
         let replay = match (row.needs, real) {
-            (Needs::Replay, _) | (Needs::Pods, None) => Some(Server::replay(programs.server(), size, row)?),
+            (Needs::Replay(pod), _) | (Needs::Pods(pod), None) => {
+                Some(Server::replay(programs.server(), size, row, pod)?)
+            }
             _ => None,
         };
         let server = match row.needs {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use informer_bench::feed::{Feed, NAMESPACE, name, pod, pod_at};
-use informer_bench::template::{PODS_PER_NAMESPACE, Template};
+use informer_bench::template::{PODS_PER_NAMESPACE, PodSize, Template};
 use informer_core::source::{Decode as _, JsonDecoder, ManagedFields, WatchEvent};
 use informer_core::workqueue::WorkQueue;
 use informer_core::{Event, ObjectKey, SharedInformer};
@@ -96,7 +96,7 @@ fn difference(expected: &str, found: &str) -> String {
 
 fn decode_json() -> usize {
     let (bytes, decoder) = (
-        Template::json().pod(7),
+        Template::json(PodSize::Large).pod(7),
         JsonDecoder::of::<Pod>(&(), ManagedFields::Drop),
     );
     of(|_| Arc::<Pod>::new(decoder.decode(&bytes).expect("a Pod")))
@@ -104,7 +104,7 @@ fn decode_json() -> usize {
 
 fn decode_protobuf() -> usize {
     let decode = informer_protobuf::decoder::<Pod>().expect("a built-in kind");
-    let bytes = Template::protobuf().pod(7);
+    let bytes = Template::protobuf(PodSize::Large).pod(7);
     of(|_| Arc::new(decode(&bytes, ManagedFields::Drop).expect("a Pod")))
 }
 

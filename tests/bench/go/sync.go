@@ -32,7 +32,7 @@ func format(config *rest.Config, name string) error {
 	return nil
 }
 
-// pods is a cache of all Pods with one handler, which counts.
+// pods is a cache of Pods with one handler, which counts.
 type pods struct {
 	factory        informers.SharedInformerFactory
 	added, updated atomic.Int64
@@ -40,7 +40,7 @@ type pods struct {
 	synced figures
 }
 
-// startPods reads all Pods into a cache, and returns when its handler has received them.
+// startPods reads all Pods, or those of a namespace, into a cache, and returns when its handler has received them.
 func startPods(ctx context.Context, o options) (*pods, error) {
 	config, _, err := connect()
 	if err != nil {
@@ -54,7 +54,8 @@ func startPods(ctx context.Context, o options) (*pods, error) {
 		return nil, err
 	}
 	begin, cpuBefore, userBefore := time.Now(), cpu(), user()
-	p := &pods{factory: informers.NewSharedInformerFactory(clients, 0)}
+	// Without a namespace: all of them.
+	p := &pods{factory: informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(o.namespace))}
 	_, err = p.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { p.added.Add(1) },
 		UpdateFunc: func(_, _ any) { p.updated.Add(1) },

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use informer_bench::feed::{Feed, NAMESPACE, name, pod, pod_at};
-use informer_bench::template::{PODS_PER_NAMESPACE, Template};
+use informer_bench::template::{PODS_PER_NAMESPACE, PodSize, Template};
 use informer_core::delta::{DeltaFifo, QueueOptions};
 use informer_core::source::{Decode as _, JsonDecoder, ManagedFields, WatchEvent};
 use informer_core::workqueue::WorkQueue;
@@ -29,7 +29,7 @@ mod decode {
 
     #[divan::bench]
     fn json(bencher: Bencher<'_, '_>) {
-        let bytes = Template::json().pod(7);
+        let bytes = Template::json(PodSize::Large).pod(7);
         let decoder = JsonDecoder::of::<Pod>(&(), ManagedFields::Drop);
         bencher
             .counter(BytesCount::of_slice(&bytes))
@@ -38,7 +38,7 @@ mod decode {
 
     #[divan::bench]
     fn protobuf(bencher: Bencher<'_, '_>) {
-        let bytes = Template::protobuf().pod(7);
+        let bytes = Template::protobuf(PodSize::Large).pod(7);
         let decode = informer_protobuf::decoder::<Pod>().expect("a built-in kind");
         bencher
             .counter(BytesCount::of_slice(&bytes))

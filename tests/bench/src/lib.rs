@@ -24,6 +24,7 @@ mod server;
 mod start;
 mod sync;
 pub mod template;
+mod typical;
 mod writer;
 
 use std::error::Error;
@@ -79,7 +80,7 @@ async fn dispatch(arguments: &[String]) -> Result<Figures> {
         ("server", "update") => writer::update_pods(&options).await.map(|()| Figures::new()),
         ("server", "touch") => writer::touch(&options).await.map(|()| Figures::new()),
         ("server", "pod") => {
-            println!("{}", template::source());
+            println!("{}", template::source(options.get("pod")?));
             Ok(Figures::new())
         }
         ("informers", "updates") => informer::measure(&options).await,

@@ -17,10 +17,11 @@ use self::body::Body;
 use self::wire::{Format, Wire};
 use crate::Result;
 use crate::arguments::Arguments;
-use crate::template::FIRST_VERSION;
+use crate::template::{FIRST_VERSION, PodSize};
 
 /// What all connections share.
 struct Replay {
+    pod: PodSize,
     state: Mutex<State>,
     /// Sent while `state` is locked, so a watch that subscribes with the lock misses nothing.
     news: broadcast::Sender<News>,
@@ -41,10 +42,11 @@ enum News {
     Expired,
 }
 
-/// Serves `--objects` Pods on loopback until the standard input ends. Prints the path of a kubeconfig, then
-/// the address.
+/// Serves `--objects` Pods on loopback until the standard input ends; `--pod` says which. Prints the path of
+/// a kubeconfig, then the address.
 pub(crate) async fn run(options: &Arguments) -> Result<()> {
     let replay = Arc::new(Replay {
+        pod: options.get("pod")?,
         state: Mutex::new(State {
             versions: vec![FIRST_VERSION; options.get("objects")?],
             newest: FIRST_VERSION,
@@ -146,7 +148,7 @@ async fn serve(mut stream: TcpStream, replay: &Replay) -> Result<()> {
             true => Format::Protobuf,
             false => Format::Json,
         };
-        let wire = Wire::new(format);
+        let wire = Wire::new(format, replay.pod);
         match request.path.as_str() {
             "/replay/expire" => {
                 replay.expire();

@@ -1,16 +1,20 @@
 //! The real server of the rows that need one, and the objects in it.
 
+use std::collections::BTreeMap;
+
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use informer_live::{Binaries, Cluster, ClusterOptions};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 
 use crate::arguments::Arguments;
 use crate::controllers::Library;
-use crate::{Result, pods};
+use crate::template::PodSize;
+use crate::{Result, typical};
 
 /// How many requests create objects at a time.
 const REQUESTS: usize = 16;
@@ -39,37 +43,58 @@ pub(crate) async fn fill(options: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Creates `--namespace` with `--objects` Pods that look as if they were running, 10 KB of JSON each.
+/// Creates `--namespace` with `--objects` Pods that look as if they were running; `--pod` says which.
 pub(crate) async fn fill_pods(options: &Arguments) -> Result<()> {
     let (namespace, objects): (String, usize) = (options.get("namespace")?, options.get("objects")?);
+    let size: PodSize = options.get("pod")?;
     let client = client(Library::Informers).await?;
     create_namespace(&client, &namespace).await?;
     let api = Api::<Pod>::namespaced(client, &namespace);
     stream::iter(0..objects)
-        .map(|number| create_pod(&api, &namespace, number))
+        .map(|number| create_pod(&api, &namespace, size, number))
         .buffer_unordered(REQUESTS)
         .try_for_each(async |()| Ok(()))
         .await
 }
 
-async fn create_pod(api: &Api<Pod>, namespace: &str, number: usize) -> Result<()> {
-    let mut pod: Pod = serde_json::from_str(&pods::json(number))?;
+/// The requests have the names of those who send them in a cluster: the server makes `managedFields` of them.
+async fn create_pod(api: &Api<Pod>, namespace: &str, size: PodSize, number: usize) -> Result<()> {
+    let mut pod: Pod = serde_json::from_str(&size.json(number))?;
+    let annotations = pod.metadata.annotations.unwrap_or_default();
+    let (network, annotations): (BTreeMap<_, _>, BTreeMap<_, _>) = annotations
+        .into_iter()
+        .partition(|(name, _)| name.starts_with(typical::NETWORK));
     // The server sets the rest, and its managers of fields.
     pod.metadata = ObjectMeta {
         name: pod.metadata.name,
         namespace: Some(namespace.to_owned()),
         labels: pod.metadata.labels,
-        annotations: pod.metadata.annotations,
+        annotations: Some(annotations),
         owner_references: pod.metadata.owner_references,
         ..ObjectMeta::default()
     };
-    let mut created = api.create(&PostParams::default(), &pod).await?;
+    let mut created = api.create(&sent_by(typical::CONTROLLER), &pod).await?;
     // Creation ignores the status.
     created.status = pod.status;
     let name = created.metadata.name.clone().unwrap_or_default();
-    api.replace_status(&name, &PostParams::default(), &created)
+    api.replace_status(&name, &sent_by(typical::KUBELET), &created)
         .await?;
+    if !network.is_empty() {
+        let patch = json!({"metadata": {"annotations": network}});
+        let sent_by = PatchParams {
+            field_manager: Some(typical::CALICO.to_owned()),
+            ..PatchParams::default()
+        };
+        api.patch_status(&name, &sent_by, &Patch::Merge(patch)).await?;
+    }
     Ok(())
+}
+
+fn sent_by(manager: &str) -> PostParams {
+    PostParams {
+        field_manager: Some(manager.to_owned()),
+        ..PostParams::default()
+    }
 }
 
 /// The client of `$KUBECONFIG`, as users of the library create it.

@@ -1,4 +1,4 @@
-//! Row `sync`: all Pods of a server into a cache with one handler, and then their changes.
+//! Row `sync`: the Pods of a server into a cache with one handler, and then their changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,8 @@ pub(crate) enum Cache {
     Kube,
 }
 
-/// Reads `--objects` Pods, then `--updates` changes of them, made by another process.
+/// Reads `--objects` Pods, then `--updates` changes of them, made by another process. `--namespace`, if it is
+/// given, limits the informer.
 pub(crate) async fn measure(library: Library, options: &Arguments) -> Result<Figures> {
     let (objects, updates): (usize, usize) = (options.get("objects")?, options.get("updates")?);
     let counts = Counts::default();
@@ -47,7 +48,7 @@ pub(crate) async fn measure(library: Library, options: &Arguments) -> Result<Fig
     Ok(figures)
 }
 
-/// Starts a cache of all Pods, waits until its handler has received `objects` of them, and returns what that
+/// Starts a cache of Pods, waits until its handler has received `objects` of them, and returns what that
 /// took.
 pub(crate) async fn run(
     library: Library,
@@ -86,10 +87,13 @@ async fn run_informers(client: Client, options: &Arguments, counts: &Counts) -> 
         Ok("packed") => Storage::packed(),
         _ => Storage::Decoded,
     };
-    let factory = SharedInformerFactory::builder(client)
+    let mut builder = SharedInformerFactory::builder(client)
         .encoding(encoding)
-        .kind::<Pod>(move |pods| pods.storage(storage))
-        .build()?;
+        .kind::<Pod>(move |pods| pods.storage(storage));
+    if let Some(namespace) = namespace(options) {
+        builder = builder.namespaces([namespace]);
+    }
+    let factory = builder.build()?;
     let counts = counts.clone();
     factory
         .core()
@@ -108,15 +112,24 @@ async fn run_informers(client: Client, options: &Arguments, counts: &Counts) -> 
     Ok(Cache::Informers(factory))
 }
 
+/// A real server has several sets of Pods, each in a namespace. The replay server has one.
+fn namespace(options: &Arguments) -> Option<String> {
+    options.get("namespace").ok()
+}
+
 /// A reflector, as kube's documentation shows it; what it applies counts as an event of a handler.
 async fn run_kube(client: Client, options: &Arguments, counts: &Counts) -> Result<Cache> {
     let config = match options.get::<String>("kube-start").as_deref() {
         Ok("list") => watcher::Config::default(),
         _ => watcher::Config::default().streaming_lists(),
     };
+    let api = match namespace(options) {
+        Some(namespace) => Api::<Pod>::namespaced(client, &namespace),
+        None => Api::all(client),
+    };
     let (store, writer) = reflector::store();
     let counts = counts.clone();
-    let events = reflector(writer, watcher(Api::<Pod>::all(client), config)).default_backoff();
+    let events = reflector(writer, watcher(api, config)).default_backoff();
     tokio::spawn(events.for_each(move |event| {
         match event {
             Ok(watcher::Event::InitApply(_)) => counts.added.fetch_add(1, Ordering::Relaxed),

@@ -1,10 +1,12 @@
 //! Pods in both wire formats, made from one: only name, UID, namespace and version differ.
 //!
-//! `pod.pb` is the Pod of [`source`], encoded by the program in Go, which a test checks. A value that differs
-//! is replaced by one of the same length, so the lengths inside the protobuf message stay valid and a Pod is
-//! made by copying.
+//! `pod.pb` and `pod-typical.pb` are the Pods of [`source`], encoded by the program in Go, which a test
+//! checks. A value that differs is replaced by one of the same length, so the lengths inside the protobuf
+//! message stay valid and a Pod is made by copying.
 
-use crate::pods;
+use std::str::FromStr;
+
+use crate::{pods, typical};
 
 /// The number of the Pod that is the template: seven digits that occur only where the number is meant.
 const NUMBER: usize = 9_999_999;
@@ -12,17 +14,57 @@ const NUMBER_TEXT: &[u8] = b"9999999";
 const VERSION_TEXT: &[u8] = b"10999999";
 const NAMESPACE_TEXT: &[u8] = b"team-24";
 
-const PROTOBUF: &[u8] = include_bytes!("../pod.pb");
-
 /// How many Pods are in each namespace.
 pub const PODS_PER_NAMESPACE: usize = 200;
 
 /// The first version: all versions have as many digits.
 pub const FIRST_VERSION: u64 = 10_000_000;
 
-/// The JSON of the template. `pod.pb` is its encoding; see docs/bench/README.md.
-pub fn source() -> String {
-    pods::json(NUMBER)
+/// Which Pods are read. docs/bench/README.md describes both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodSize {
+    /// One container and two volumes.
+    Typical,
+    /// Two containers and four volumes.
+    Large,
+}
+
+impl PodSize {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Typical, Self::Large];
+
+    /// A Pod in JSON.
+    pub(crate) fn json(self, number: usize) -> String {
+        match self {
+            Self::Typical => typical::json(number),
+            Self::Large => pods::json(number),
+        }
+    }
+
+    /// The template in protobuf.
+    fn protobuf(self) -> &'static [u8] {
+        match self {
+            Self::Typical => include_bytes!("../pod-typical.pb"),
+            Self::Large => include_bytes!("../pod.pb"),
+        }
+    }
+}
+
+impl FromStr for PodSize {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "typical" => Ok(Self::Typical),
+            "large" => Ok(Self::Large),
+            _ => Err(format!("no Pod is called {name}")),
+        }
+    }
+}
+
+/// The JSON of a template, whose encoding is the file in protobuf; see docs/bench/README.md.
+pub fn source(size: PodSize) -> String {
+    size.json(NUMBER)
 }
 
 /// The namespace of a Pod.
@@ -45,13 +87,13 @@ pub struct Template {
 
 impl Template {
     /// Pods in JSON.
-    pub fn json() -> Self {
-        Self::new(source().into_bytes())
+    pub fn json(size: PodSize) -> Self {
+        Self::new(source(size).into_bytes())
     }
 
     /// Pods in protobuf, without the envelope.
-    pub fn protobuf() -> Self {
-        Self::new(PROTOBUF.to_vec())
+    pub fn protobuf(size: PodSize) -> Self {
+        Self::new(size.protobuf().to_vec())
     }
 
     fn new(bytes: Vec<u8>) -> Self {

@@ -23,6 +23,8 @@ const CHARTS: [Drawn; 4] = [
             ("sync", "cpu"),
             ("sync-json", "wall"),
             ("sync-json", "cpu"),
+            ("sync-large", "wall"),
+            ("sync-large", "cpu"),
         ],
     },
     Drawn {
@@ -31,8 +33,10 @@ const CHARTS: [Drawn; 4] = [
         figures: &[
             ("sync", "peak_rss"),
             ("sync-json", "peak_rss"),
+            ("sync-large", "peak_rss"),
             ("packed", "peak_rss"),
             ("heap", "heap_per_object"),
+            ("heap-large", "heap_per_object"),
             ("relist", "peak_over_steady"),
             ("idle", "above_first"),
         ],

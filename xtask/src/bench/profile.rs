@@ -39,7 +39,7 @@ pub(super) fn run(name: &str, size: Size, fast_paths: FastPaths) -> Result<()> {
     let program = build()?;
     let server = match row.needs {
         Needs::Nothing => None,
-        Needs::Replay => Some(Server::replay(&program, size, row)?),
+        Needs::Replay(pod) => Some(Server::replay(&program, size, row, pod)?),
         _ => Some(Server::start(&program, size, &[row])?),
     };
     let folder = scratch()?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::rows::{Library, Needs, Program, Row};
 use super::samples::Figures;
-use super::server::{FILLED, PODS, Server};
+use super::server::{FILLED, Server};
 use super::{Peers, Size};
 use crate::process::{self, Ended};
 use crate::{Result, artifact, workspace};
@@ -136,9 +136,11 @@ pub(super) fn command(
         Needs::FilledNamespace => {
             command.args(["--namespace", FILLED]);
         }
-        Needs::Pods | Needs::Replay => {
-            command.args(["--namespace", PODS]);
+        Needs::Pods(pod) if !server.is_some_and(Server::is_replay) => {
+            command.args(["--namespace", pod.namespace()]);
         }
+        // All Pods of the replay server.
+        Needs::Pods(_) | Needs::Replay(_) => {}
     }
     if let Some(server) = server {
         server.name_in(&mut command);

@@ -100,11 +100,38 @@ pub(super) enum Needs {
     NewNamespace,
     /// A server, and the namespace with many objects.
     FilledNamespace,
-    /// A server, the namespace with many Pods, and a program that changes them. The replay server does as
-    /// well.
-    Pods,
-    /// The replay server.
-    Replay,
+    /// A server, the namespace with many such Pods, and a program that changes them. The replay server does
+    /// as well.
+    Pods(PodSize),
+    /// The replay server with such Pods.
+    Replay(PodSize),
+}
+
+/// Which Pods are read. docs/bench/README.md describes both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PodSize {
+    Typical,
+    Large,
+}
+
+impl PodSize {
+    pub(super) const ALL: [Self; 2] = [Self::Typical, Self::Large];
+
+    /// Its name on the command line of the programs.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Typical => "typical",
+            Self::Large => "large",
+        }
+    }
+
+    /// The namespace of a real server that has such Pods.
+    pub(super) fn namespace(self) -> &'static str {
+        match self {
+            Self::Typical => "pods-typical",
+            Self::Large => "pods-large",
+        }
+    }
 }
 
 /// Which program measures this library and kube-rs.
@@ -246,7 +273,7 @@ pub(super) fn objects(size: Size) -> usize {
     }
 }
 
-/// The Pods of the rows that need many.
+/// How many Pods the rows read that need many.
 pub(super) fn pods(size: Size) -> usize {
     match size {
         Size::Full => 20_000,
@@ -294,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_row_that_replays_says_how_many_pods() {
-        for row in all().filter(|row| matches!(row.needs, Needs::Replay | Needs::Pods)) {
+        for row in all().filter(|row| matches!(row.needs, Needs::Replay(_) | Needs::Pods(_))) {
             for size in [Size::Full, Size::Quick] {
                 let objects = row.option("--objects", size);
                 assert!(
@@ -302,7 +329,7 @@ mod tests {
                     "{}",
                     row.name
                 );
-                if row.needs == Needs::Pods {
+                if let Needs::Pods(_) = row.needs {
                     assert_eq!(objects, Some(pods(size).to_string().as_str()), "{}", row.name);
                 }
             }

@@ -5,14 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use super::Size;
-use super::rows::{Needs, Row, objects, pods};
+use super::rows::{Needs, PodSize, Row, objects, pods};
 use crate::{Result, process};
 
 /// The namespace with many objects.
 pub(super) const FILLED: &str = "filled";
-
-/// The namespace with many Pods.
-pub(super) const PODS: &str = "pods";
 
 /// A running server; it stops when this value is dropped.
 pub(super) struct Server {
@@ -27,31 +24,41 @@ impl Server {
     /// Starts a kube-apiserver and etcd, and fills the namespaces that the rows need.
     pub(super) fn start(program: &Path, size: Size, rows: &[&Row]) -> Result<Self> {
         let (server, _) = Self::run(Command::new(program).args(["server", "run"]))?;
-        for (needs, fill, namespace, objects) in [
-            (Needs::FilledNamespace, "fill", FILLED, objects(size)),
-            (Needs::Pods, "fill-pods", PODS, pods(size)),
-        ] {
-            if rows.iter().all(|row| row.needs != needs) {
-                continue;
+        let is_needed = |needs| rows.iter().any(|row| row.needs == needs);
+        if is_needed(Needs::FilledNamespace) {
+            server.fill(program, &["fill"], FILLED, objects(size))?;
+        }
+        for pod in PodSize::ALL {
+            if is_needed(Needs::Pods(pod)) {
+                let fill = ["fill-pods", "--pod", pod.name()];
+                server.fill(program, &fill, pod.namespace(), pods(size))?;
             }
-            println!("bench: creating {objects} objects in the namespace {namespace}");
-            process::run(
-                Command::new(program)
-                    .args(["server", fill, "--namespace", namespace])
-                    .args(["--objects", &objects.to_string()])
-                    .env("KUBECONFIG", &server.kubeconfig),
-            )?;
         }
         Ok(server)
     }
 
+    fn fill(&self, program: &Path, fill: &[&str], namespace: &str, objects: usize) -> Result<()> {
+        println!("bench: creating {objects} objects in the namespace {namespace}");
+        process::run(
+            Command::new(program)
+                .arg("server")
+                .args(fill)
+                .args(["--namespace", namespace])
+                .args(["--objects", &objects.to_string()])
+                .env("KUBECONFIG", &self.kubeconfig),
+        )
+    }
+
     /// Starts a replay server with as many Pods as the row reads.
-    pub(super) fn replay(program: &Path, size: Size, row: &Row) -> Result<Self> {
+    pub(super) fn replay(program: &Path, size: Size, row: &Row, pod: PodSize) -> Result<Self> {
         let objects = row
             .option("--objects", size)
             .ok_or("the row has no number of Pods")?;
         let mut command = Command::new(program);
-        let (mut server, mut output) = Self::run(command.args(["server", "replay", "--objects", objects]))?;
+        command
+            .args(["server", "replay", "--pod", pod.name()])
+            .args(["--objects", objects]);
+        let (mut server, mut output) = Self::run(&mut command)?;
         let mut address = String::new();
         output.read_line(&mut address)?;
         server.replay = Some(address.trim_end().to_owned());
@@ -76,6 +83,11 @@ impl Server {
             true => Err("cannot start the server; the reason is above".into()),
             false => Ok((server, output)),
         }
+    }
+
+    /// Whether it serves the Pods of one row only.
+    pub(super) fn is_replay(&self) -> bool {
+        self.replay.is_some()
     }
 
     /// Points a program to this server.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::template::Template;
+use crate::template::{PodSize, Template};
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +21,10 @@ const MAGIC: &[u8] = b"k8s\0";
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 impl Wire {
-    pub(super) fn new(format: Format) -> Self {
+    pub(super) fn new(format: Format, pod: PodSize) -> Self {
         let template = match format {
-            Format::Json => Template::json(),
-            Format::Protobuf => Template::protobuf(),
+            Format::Json => Template::json(pod),
+            Format::Protobuf => Template::protobuf(pod),
         };
         Self { format, template }
     }

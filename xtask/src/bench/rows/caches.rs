@@ -1,7 +1,8 @@
 //! Rows of caches that read from a server: sync, heap, relist, latency, idle informers, growth.
 
 use super::{
-    AHEAD, Figure, Goal, Group, Library, Needs, Pace, Program, Row, bars, client_go, figure, own, value,
+    AHEAD, Figure, Goal, Group, Library, Needs, Pace, PodSize, Program, Row, bars, client_go, figure, own,
+    value,
 };
 
 const CACHES: &[Library] = &[Library::Informers, Library::ClientGo, Library::Kube];
@@ -38,6 +39,12 @@ const SYNC: &[Figure] = &[
         &[client_go(0.6, 0.3), AHEAD],
     ),
 ];
+
+const HEAP: &[Figure] = &[figure(
+    "heap_per_object",
+    "bytes of live heap per Pod",
+    Goal::Shown,
+)];
 
 /// Only memory has a bar: packing is paid with processor time.
 const PACKED: &[Figure] = &[
@@ -87,7 +94,7 @@ const fn growth(name: &'static str, title: &'static str, full: &'static str, qui
         title,
         group: Group::Growth,
         libraries: WITHOUT_KUBE,
-        needs: Needs::Replay,
+        needs: Needs::Replay(PodSize::Large),
         program: Program::Plain,
         pace: Pace::Always,
         full,
@@ -99,10 +106,10 @@ const fn growth(name: &'static str, title: &'static str, full: &'static str, qui
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "sync",
-        title: "all Pods into a cache, then their changes",
+        title: "typical Pods into a cache, then their changes",
         group: Group::Sync,
         libraries: CACHES,
-        needs: Needs::Pods,
+        needs: Needs::Pods(PodSize::Typical),
         program: Program::Plain,
         pace: Pace::Always,
         full: "sync --objects 20000 --updates 5000",
@@ -114,7 +121,7 @@ pub(super) const ROWS: &[Row] = &[
         title: "the same in JSON, as custom resources are read",
         group: Group::Sync,
         libraries: CACHES,
-        needs: Needs::Pods,
+        needs: Needs::Pods(PodSize::Typical),
         program: Program::Plain,
         pace: Pace::Always,
         full: "sync --format json --objects 20000 --updates 5000",
@@ -122,27 +129,47 @@ pub(super) const ROWS: &[Row] = &[
         figures: SYNC,
     },
     Row {
-        name: "heap",
-        title: "all Pods in a cache",
+        name: "sync-large",
+        title: "large Pods into a cache, then their changes",
         group: Group::Sync,
         libraries: CACHES,
-        needs: Needs::Pods,
+        needs: Needs::Pods(PodSize::Large),
+        program: Program::Plain,
+        pace: Pace::Always,
+        full: "sync --objects 20000 --updates 5000",
+        quick: "sync --objects 3000 --updates 1000",
+        figures: SYNC,
+    },
+    Row {
+        name: "heap",
+        title: "typical Pods in a cache",
+        group: Group::Sync,
+        libraries: CACHES,
+        needs: Needs::Pods(PodSize::Typical),
         program: Program::Counting,
         pace: Pace::Always,
         full: "sync --objects 20000 --updates 0",
         quick: "sync --objects 3000 --updates 0",
-        figures: &[figure(
-            "heap_per_object",
-            "bytes of live heap per Pod",
-            Goal::Shown,
-        )],
+        figures: HEAP,
+    },
+    Row {
+        name: "heap-large",
+        title: "large Pods in a cache",
+        group: Group::Sync,
+        libraries: CACHES,
+        needs: Needs::Pods(PodSize::Large),
+        program: Program::Counting,
+        pace: Pace::Always,
+        full: "sync --objects 20000 --updates 0",
+        quick: "sync --objects 3000 --updates 0",
+        figures: HEAP,
     },
     Row {
         name: "packed",
-        title: "all Pods into a packed cache, then their changes",
+        title: "typical Pods into a packed cache, then their changes",
         group: Group::Sync,
         libraries: WITHOUT_KUBE,
-        needs: Needs::Pods,
+        needs: Needs::Pods(PodSize::Typical),
         program: Program::Plain,
         pace: Pace::Always,
         full: "sync --storage packed --objects 20000 --updates 5000",
@@ -151,10 +178,10 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "packed-heap",
-        title: "all Pods in a packed cache",
+        title: "typical Pods in a packed cache",
         group: Group::Sync,
         libraries: WITHOUT_KUBE,
-        needs: Needs::Pods,
+        needs: Needs::Pods(PodSize::Typical),
         program: Program::Counting,
         pace: Pace::Always,
         full: "sync --storage packed --objects 20000 --updates 0",
@@ -168,10 +195,10 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "relist",
-        title: "relists of an unchanged set",
+        title: "relists of an unchanged set of large Pods",
         group: Group::Sync,
         libraries: CACHES,
-        needs: Needs::Replay,
+        needs: Needs::Replay(PodSize::Large),
         program: Program::Plain,
         pace: Pace::Always,
         full: "relist --objects 20000 --relists 3",
@@ -257,10 +284,10 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row {
         name: "allocators-sync",
-        title: "all Pods into a cache, then their changes",
+        title: "typical Pods into a cache, then their changes",
         group: Group::Allocators,
         libraries: ALLOCATORS,
-        needs: Needs::Pods,
+        needs: Needs::Pods(PodSize::Typical),
         program: Program::Plain,
         pace: Pace::NotIfQuick,
         full: "sync --objects 20000 --updates 5000",
