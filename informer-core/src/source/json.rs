@@ -14,16 +14,19 @@ use sketch::Sketch;
 
 mod adaptor;
 mod decoder;
+mod element_counts;
 mod event;
 mod field_path;
 mod frames;
 mod list;
 mod managed_fields;
 mod scan;
+mod size_hints;
 mod sketch;
 mod skim;
 mod splitter;
 mod status;
+mod structure;
 mod text;
 
 pub use decoder::JsonDecoder;

@@ -15,8 +15,13 @@ pub(super) trait Adaptor: Copy {
         self
     }
 
+    /// Receives the value, which is a string that is borrowed from the input.
+    fn borrowed_text(self, _text: &str) {}
+
     /// Wraps the entries of the value, which is a map or a struct.
-    fn map<'de, A: MapAccess<'de>>(self, map: A) -> impl MapAccess<'de, Error = A::Error>;
+    fn map<'de, A: MapAccess<'de>>(self, map: A) -> impl MapAccess<'de, Error = A::Error> {
+        map
+    }
 
     /// Wraps the elements of the value, which is a sequence.
     fn seq<'de, A: SeqAccess<'de>>(self, seq: A) -> impl SeqAccess<'de, Error = A::Error> {
@@ -94,8 +99,13 @@ impl<'de, V: Visitor<'de>, A: Adaptor> Visitor<'de> for Adapted<V, A> {
         visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128)
         visit_u8(u8) visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128)
         visit_f32(f32) visit_f64(f64) visit_char(char)
-        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
+        visit_str(&str) visit_string(String)
         visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
+    }
+
+    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<V::Value, E> {
+        self.adaptor.borrowed_text(value);
+        self.inner.visit_borrowed_str(value)
     }
 
     fn visit_none<E: serde::de::Error>(self) -> Result<V::Value, E> {

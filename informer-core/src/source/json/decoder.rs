@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::field_path::FieldPath;
 use super::managed_fields::{ExpectedType, Policy, TypeNames};
+use super::size_hints::SizeHints;
 use crate::object::Object;
 use crate::source::{Decode, DecodeError, ManagedFields};
 
@@ -14,7 +15,11 @@ use crate::source::{Decode, DecodeError, ManagedFields};
 ///
 /// An object whose `kind` or `apiVersion` is not the expected one is an error. Items of lists often have
 /// neither. They get the expected ones, or those that the list implies, so that an object is the same from a
-/// list and from a watch. The bytes are checked for UTF-8 once, and the JSON is read in one pass.
+/// list and from a watch. The bytes are checked for UTF-8 once, and the JSON is decoded in one pass.
+///
+/// A type gets the number of elements of an array before it reads them, as serde's `size_hint`, so a `Vec`
+/// has no unused capacity. Unknown are the numbers of arrays that are elements of arrays, that are in a
+/// variant of an enum, or whose key has escapes.
 ///
 /// Errors contain the path of the field, such as `spec.containers[1].image`. Keys of maps are printed as `*`,
 /// because users choose them and they may be confidential, for example in a Secret.
@@ -56,7 +61,8 @@ impl JsonDecoder {
                 .or(types.map(TypeNames::from)),
             mismatch: Cell::new(false),
         };
-        let object = K::deserialize(policy.filter(&mut json));
+        let hints = SizeHints::of(text);
+        let object = K::deserialize(policy.filter(hints.add(&mut json)));
         if policy.mismatch.get() {
             return Err(DecodeError::new("its kind or apiVersion is not the expected one"));
         }
