@@ -126,7 +126,7 @@ fn change() -> usize {
         registration.synced().await.expect("the handler runs");
         let mut counts = Vec::with_capacity(ROUNDS);
         for round in 0..ROUNDS {
-            let event = WatchEvent::Modified(Arc::new(pod_at(&name(round), round + 2)).into());
+            let event = WatchEvent::Modified(pod_at(&name(round), round + 2).into());
             let before = count();
             events.send(event).await.expect("the informer watches");
             handled.notified().await;
@@ -137,7 +137,7 @@ fn change() -> usize {
 }
 
 fn lister() -> Lister<Pod> {
-    Lister::from_objects((0..PODS_PER_NAMESPACE).map(pod))
+    Lister::from_objects((0..PODS_PER_NAMESPACE).map(|number| Arc::unwrap_or_clone(pod(number))))
 }
 
 fn get() -> usize {

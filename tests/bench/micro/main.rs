@@ -90,7 +90,7 @@ mod store {
     /// 200 Pods in each namespace.
     fn lister(objects: usize) -> Lister<Pod> {
         Lister::from_objects((0..objects).map(|number| {
-            let mut pod = pod(number);
+            let mut pod = Arc::unwrap_or_clone(pod(number));
             pod.metadata.namespace = Some(namespace(number));
             pod
         }))
@@ -186,7 +186,7 @@ fn runtime() -> Runtime {
 
 /// The next state of one Pod.
 fn changed(version: usize) -> Arc<Pod> {
-    Arc::new(pod_at(&name(7), version))
+    pod_at(&name(7), version)
 }
 
 /// A synced informer without a server.

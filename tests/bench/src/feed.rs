@@ -10,7 +10,6 @@ use informer_core::source::{
     WatchRequest, WatchStream,
 };
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::{Mutex, mpsc};
 
 /// The namespace of all Pods.
@@ -22,22 +21,22 @@ pub fn name(number: usize) -> String {
 }
 
 /// A Pod with metadata only, at version 1.
-pub fn pod(number: usize) -> Pod {
+pub fn pod(number: usize) -> Arc<Pod> {
     pod_at(&name(number), 1)
 }
 
-/// A Pod with metadata only.
-pub fn pod_at(name: &str, version: usize) -> Pod {
-    Pod {
-        metadata: ObjectMeta {
-            namespace: Some(NAMESPACE.to_owned()),
-            name: Some(name.to_owned()),
-            uid: Some("u".to_owned()),
-            resource_version: Some(version.to_string()),
-            ..ObjectMeta::default()
-        },
-        ..Pod::default()
+/// A Pod with metadata only. It is made where it stays, as in Go: it is large, so to move it takes longer
+/// than to make it.
+pub fn pod_at(name: &str, version: usize) -> Arc<Pod> {
+    let mut pod = Arc::<Pod>::default();
+    if let Some(pod) = Arc::get_mut(&mut pod) {
+        let meta = &mut pod.metadata;
+        meta.namespace = Some(NAMESPACE.to_owned());
+        meta.name = Some(name.to_owned());
+        meta.uid = Some("u".to_owned());
+        meta.resource_version = Some(version.to_string());
     }
+    pod
 }
 
 /// Lists Pods, and watches what is sent to the channel.
@@ -63,7 +62,7 @@ impl ListWatch<Pod> for Feed {
             ..ListMetadata::default()
         };
         let items: Vec<_> = (0..self.pods)
-            .map(|number| ListEvent::Item(Arc::new(pod(number)).into()))
+            .map(|number| ListEvent::Item(pod(number).into()))
             .collect();
         let events = items.into_iter().chain([ListEvent::Metadata(metadata)]);
         async { Ok(stream::iter(events.map(Ok)).boxed()) }.boxed()

@@ -98,7 +98,7 @@ async fn write(
         random ^= random << 17;
         let number = random as usize % names.len();
         writes += 1;
-        let pod = Arc::new(pod_at(&names[number], writes + 1));
+        let pod = pod_at(&names[number], writes + 1);
         room.acquire().await?.forget();
         events.send(WatchEvent::Modified(pod.into())).await?;
     }
