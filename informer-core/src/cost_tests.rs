@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use rustix::time::{ClockId, clock_gettime};
+use tokio::time::Instant;
 
 use crate::delta::{DeltaFifo, Fifo, QueueOptions};
 use crate::handler::{Event, HandlerOptions, UpdateCause};
@@ -107,7 +108,7 @@ fn an_event_is_reported_without_a_walk_over_all_scopes() {
             version: None,
             coverage: Coverage::Complete,
         };
-        time(|| (0..200).for_each(|_| reporter.event(EventKind::Modified, &position)))
+        time(|| (0..200).for_each(|_| reporter.event(EventKind::Modified, &position, Instant::now())))
     });
     assert!(
         ratio < 50.0,

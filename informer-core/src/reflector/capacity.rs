@@ -84,22 +84,19 @@ impl<K: Object> Reflector<K> {
     /// Rejects an object of a watch if the cache would be larger than configured with it. An object that gets
     /// smaller is always accepted.
     pub(super) fn check_change(&self, object: &SourceObject<K>) -> Result<(), SourceError> {
-        let Some(snapshot) = self.queue.stored() else {
+        let Some((objects, bytes)) = self.queue.stored_size() else {
             return Ok(());
         };
-        let (objects, bytes) = (snapshot.len() as u64, snapshot.bytes());
         // Without a look-up where neither limit is near.
         let size = u64::from(object.bytes());
         let near = check(&self.config, objects + 1, bytes + size).and_then(|()| self.check_total(size));
         let Err(error) = near else {
             return Ok(());
         };
-        let key = ObjectKey::of(object.meta());
-        match key
-            .as_ref()
-            .and_then(|key| snapshot.stored(key))
-            .map(Stored::bytes)
-        {
+        let (key, snapshot) = (ObjectKey::of(object.meta()), self.queue.stored());
+        let held = snapshot.as_ref().zip(key.as_ref());
+        let held = held.and_then(|(snapshot, key)| snapshot.stored(key));
+        match held.map(Stored::bytes) {
             Some(before) if u64::from(before) >= size => Ok(()),
             Some(before) => {
                 let growth = size - u64::from(before);

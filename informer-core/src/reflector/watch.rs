@@ -16,7 +16,8 @@ use crate::status::EventKind;
 
 /// Whether the watch continues after an event.
 enum Flow {
-    Continue,
+    /// The event was queued at this time.
+    Continue(Instant),
     End(EndReason),
 }
 
@@ -98,17 +99,17 @@ impl<K: Object> Reflector<K> {
                     }
                     let is_bookmark = matches!(event, WatchEvent::Bookmark { .. });
                     let is_unknown = matches!(event, WatchEvent::Unknown);
-                    if let Flow::End(reason) = self.apply(event, order).await? {
-                        break reason;
-                    }
+                    let applied = match self.apply(event, order).await? {
+                        Flow::Continue(applied) => applied,
+                        Flow::End(reason) => break reason,
+                    };
                     if self.memory.is_unconfirmed() && !is_unknown {
                         self.confirm().await?;
                     }
-                    // Taken after `apply`: the time spent waiting for a full queue is not silence of the
-                    // server.
+                    // Not the time at which it came: to wait for a full queue is not silence of the server.
                     match is_bookmark {
-                        true => pulse.bookmark(Instant::now()),
-                        false => pulse.event(Instant::now()),
+                        true => pulse.bookmark(applied),
+                        false => pulse.event(applied),
                     }
                 }
                 Ok(Some(Err(error))) => break EndReason::Failed(error),
@@ -188,7 +189,8 @@ impl<K: Object> Reflector<K> {
         if let Some(version) = version.filter(|_| order == Order::ByVersion) {
             self.memory.observe(&version);
         }
-        self.reporter.event(kind, self.memory.position());
-        Ok(Flow::Continue)
+        let now = Instant::now();
+        self.reporter.event(kind, self.memory.position(), now);
+        Ok(Flow::Continue(now))
     }
 }

@@ -153,11 +153,11 @@ impl Reporter {
         self.update(ScopeStatus::trust);
     }
 
-    /// Reports an event of a watch, after the reflector has applied it.
-    pub(crate) fn event(&self, kind: EventKind, position: &Position) {
+    /// Reports an event of a watch, after the reflector has applied it, at this time.
+    pub(crate) fn event(&self, kind: EventKind, position: &Position, now: Instant) {
         let mut recovered = false;
         self.update(|scope| {
-            let now = Some(Instant::now());
+            let now = Some(now);
             scope.last_contact = now;
             scope.counts.received(kind);
             if kind != EventKind::Bookmark {

@@ -73,12 +73,12 @@ async fn a_failure_stays_visible_until_the_next_list_receives_an_object() {
 async fn an_event_makes_a_stalled_scope_live_and_no_other() {
     let (board, reporter) = board();
     backing_off(&reporter);
-    reporter.event(EventKind::Modified, &position("5"));
+    reporter.event(EventKind::Modified, &position("5"), Instant::now());
     assert_eq!(scope(&board).state.name(), "BackingOff", "the watch has ended");
     reporter.failed(&SourceError::Transport("silent".to_owned()), State::Stalled);
     reporter.opened();
     assert_eq!(scope(&board).state.name(), "Stalled", "opening proves nothing");
-    reporter.event(EventKind::Modified, &position("6"));
+    reporter.event(EventKind::Modified, &position("6"), Instant::now());
     let live = scope(&board);
     assert_eq!((live.state.name(), live.counts.events), ("Live", 2));
     assert_eq!(live.version, Some("6".into()));
@@ -113,11 +113,11 @@ async fn events_are_counted_by_type_and_bookmarks_are_not_the_last_event() {
         EventKind::Other,
     ];
     for kind in kinds {
-        reporter.event(kind, &position("5"));
+        reporter.event(kind, &position("5"), Instant::now());
     }
     let last_event = Some(Instant::now());
     tokio::time::advance(Duration::from_secs(60)).await;
-    reporter.event(EventKind::Bookmark, &position("6"));
+    reporter.event(EventKind::Bookmark, &position("6"), Instant::now());
     let scope = scope(&board);
     let Counts {
         events,
@@ -149,7 +149,7 @@ async fn data_ages_since_it_arrived_or_since_the_last_commit_if_some_is_missing(
         scope.age.map(|age| age.as_secs())
     };
     tokio::time::advance(Duration::from_secs(10)).await;
-    reporter.event(EventKind::Bookmark, &position("6"));
+    reporter.event(EventKind::Bookmark, &position("6"), Instant::now());
     tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(aged(Some("6")), Some(2), "the cache has everything that arrived");
     assert_eq!(aged(Some("5")), Some(12), "the bookmark is not committed");

@@ -81,6 +81,11 @@ impl<K: Send + Sync + 'static> Indexer<K> {
         Snapshot(self.shared.peek())
     }
 
+    /// The number of objects, and their size in bytes.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        self.shared.size()
+    }
+
     /// Whether the store is incomplete, current, or the last state of a stopped informer. Early and late
     /// reads are answered, and logged once.
     pub fn freshness(&self) -> Freshness {

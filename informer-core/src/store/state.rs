@@ -141,6 +141,12 @@ impl<K> StoreShared<K> {
         self.current.load_full()
     }
 
+    /// The number of objects of the newest state, and their size in bytes.
+    pub(super) fn size(&self) -> (u64, u64) {
+        let state = self.current.load();
+        (state.objects.len() as u64, state.bytes)
+    }
+
     /// Waits for other publishers, never for a reader. User code never panics under this lock, and the data
     /// is consistent after every step, so poisoning is ignored.
     pub(super) fn publishing(&self) -> MutexGuard<'_, Publishing<K>> {

@@ -94,6 +94,11 @@ impl<K: Object> DeltaSender<K> {
         self.store.as_ref().map(Indexer::peek)
     }
 
+    /// The number of objects in it, and their size in bytes.
+    pub(crate) fn stored_size(&self) -> Option<(u64, u64)> {
+        self.store.as_ref().map(Indexer::size)
+    }
+
     /// Queues an added object and returns its version.
     pub async fn added(
         &mut self,
