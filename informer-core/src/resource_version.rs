@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -45,6 +46,14 @@ impl ResourceVersion {
             .as_deref()
             .filter(|text| is_acceptable(text))
             .map(Self::new)
+    }
+
+    /// The version as a number, which every version of a kube-apiserver is, in eight bytes.
+    pub(crate) fn number(&self) -> Option<NonZeroU64> {
+        match self.0 {
+            Repr::Number(number) => u64::try_from(number).ok().and_then(NonZeroU64::new),
+            Repr::Text(_) => None,
+        }
     }
 
     /// Whether this is a valid version: 1 to 128 printable ASCII characters, without blanks.
@@ -113,6 +122,12 @@ impl fmt::Display for ResourceVersion {
             Repr::Number(number) => write!(f, "{number}"),
             Repr::Text(text) => f.write_str(text),
         }
+    }
+}
+
+impl From<NonZeroU64> for ResourceVersion {
+    fn from(number: NonZeroU64) -> Self {
+        Self(Repr::Number(number.get().into()))
     }
 }
 

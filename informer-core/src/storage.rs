@@ -19,6 +19,7 @@ mod slot;
 mod stored;
 #[cfg(all(test, feature = "packed", not(feature = "__model")))]
 mod tests;
+mod uid_tag;
 #[cfg(feature = "packed")]
 mod zstd_contexts;
 

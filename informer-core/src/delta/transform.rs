@@ -164,6 +164,9 @@ impl<K: Object> Transformer<K> {
         object: Stored<K>,
         arrival: Arrival,
     ) -> Result<Stored<K>, Unusable> {
+        if self.transform.is_none() && !self.packing.is_packed() {
+            return Ok(object);
+        }
         let (object, bytes) = match object.into_decoded() {
             Ok(decoded) => decoded,
             Err(packed) => return Ok(packed),

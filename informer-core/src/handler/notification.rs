@@ -111,7 +111,7 @@ impl<K> Clone for Departure<K> {
 }
 
 #[cfg(test)]
-impl<K> From<Event<K>> for Notification<K> {
+impl<K: Object> From<Event<K>> for Notification<K> {
     fn from(event: Event<K>) -> Self {
         match event {
             Event::Added { object, origin } => Self::added(object.into(), origin),

@@ -178,8 +178,8 @@ fn debug_output_shows_no_object() {
     assert!(!text.contains("secret"), "{text}");
 }
 
-/// The object, and the size of its encoding or the mark of a packed one.
+/// The object, its version, the tag of its UID, and the size of its encoding.
 #[test]
-fn a_stored_object_is_two_pointers_wide() {
-    assert_eq!(size_of::<Stored<ConfigMap>>(), 2 * size_of::<Arc<ConfigMap>>());
+fn a_stored_object_is_four_words_wide() {
+    assert_eq!(size_of::<Stored<ConfigMap>>(), 4 * size_of::<Arc<ConfigMap>>());
 }
