@@ -4,6 +4,7 @@
 mod iter;
 mod keys;
 mod node;
+mod path;
 #[cfg(test)]
 #[path = "tree_tests.rs"]
 mod tests;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub(super) use self::iter::{Difference, Iter, diff};
 pub(super) use self::keys::{Keys, Packed, Plain};
 use self::node::{Branch, FAN_OUT, Inserted, Leaf, Node};
+pub(super) use self::path::Path;
 
 /// An ordered map. A clone increments one reference count and is independent of the original: a change
 /// copies the shared nodes on its path, and only those.
@@ -103,12 +105,25 @@ impl<B: Keys, T: Clone> Tree<B, T> {
     /// The value at a key, to be changed. Copies the path to it if the key exists.
     pub(super) fn get_mut(&mut self, key: B::Ref<'_>) -> Option<&mut T> {
         self.get(key)?;
-        node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
+        self.find_mut(key).map(|(value, _)| value)
     }
 
-    /// Like [`get_mut`](Self::get_mut), but searches once, and copies the path also if the key is missing.
-    pub(super) fn find_mut(&mut self, key: B::Ref<'_>) -> Option<&mut T> {
-        node::get_mut(self.root.as_mut()?, &|keys: &B| keys.find(key))
+    /// Like [`get_mut`](Self::get_mut), but searches once, and copies a part of the path also if the key is
+    /// missing. Returns where the value is as well.
+    pub(super) fn find_mut(&mut self, key: B::Ref<'_>) -> Option<(&mut T, Path)> {
+        let mut path = Path::default();
+        let value = node::descend_mut(self.root.as_mut()?, |node, level| {
+            let at = node.position(&|keys: &B| keys.find(key))?;
+            path.set(level, at);
+            Some(at)
+        })?;
+        Some((value, path))
+    }
+
+    /// The value at a path, to be changed. Copies the path to it. A path leads to the same key as long as
+    /// keys are neither added nor removed, and in a tree to which the same was done.
+    pub(super) fn at_mut(&mut self, path: Path) -> Option<&mut T> {
+        node::descend_mut(self.root.as_mut()?, |_, level| path.get(level))
     }
 
     pub(super) fn insert(&mut self, key: B::Ref<'_>, value: T) -> Option<T> {

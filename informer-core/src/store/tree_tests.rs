@@ -14,11 +14,12 @@ type Model = BTreeMap<ObjectKey, u32>;
 
 /// Keys are few enough that operations hit the same ones, and many enough for several levels:
 /// cluster-scoped ones, namespaces that are prefixes of others, bytes around the separator of a text
-/// encoding, long names.
+/// encoding, long names, names that differ behind their heads.
 fn key(number: u16) -> ObjectKey {
     let name = match number % 7 {
         0 => format!("n{number}-{}", "x".repeat(usize::from(number % 300))),
         1 => format!("ü\0/{number}"),
+        2 | 3 => format!("checkout-6d4cf-{number}"),
         _ => format!("pod-{number}"),
     };
     match number % 11 {
@@ -127,6 +128,15 @@ fn check(tree: &Names, model: &Model) {
     }
 }
 
+/// Checks that the paths of some keys lead to their values, also in a clone.
+fn check_paths(tree: &mut Names, model: &Model) {
+    let mut clone = tree.clone();
+    for (key, value) in model.iter().step_by(29) {
+        let (found, path) = tree.find_mut(key.into()).expect("the key exists");
+        assert_eq!((*found, clone.at_mut(path)), (*value, Some(found)), "{key}");
+    }
+}
+
 /// Checks limits and bounds below a node, and returns its depth.
 fn check_node(node: &Node<Packed, u32>) -> usize {
     assert!(!node.is_empty(), "empty nodes are dropped");
@@ -187,6 +197,7 @@ proptest! {
             }
         }
         check(&tree, &model);
+        check_paths(&mut tree, &model);
         for (old_tree, old_model) in &held {
             check(old_tree, old_model);
             prop_assert_eq!(changes(old_tree, &tree), expected_changes(old_model, &model));
@@ -206,6 +217,27 @@ fn a_changed_value_shares_keys_and_all_other_leaves() {
         (1..=Packed::LEAF).contains(&visited),
         "one leaf was copied, {visited} entries differ"
     );
+}
+
+#[test]
+fn a_path_leads_to_the_same_key_in_a_tree_to_which_the_same_was_done() {
+    let (mut this, mut that) = (Names::default(), Names::default());
+    for tree in [&mut this, &mut that] {
+        for number in 0..4000 {
+            tree.insert((&key(number)).into(), number.into());
+        }
+        for number in (0..4000).step_by(3) {
+            tree.remove((&key(number)).into());
+        }
+    }
+    for number in 0..4000 {
+        let found = this.find_mut((&key(number)).into());
+        let found = found.map(|(value, path)| (*value, path));
+        assert_eq!(found.is_some(), number % 3 != 0);
+        if let Some((value, path)) = found {
+            assert_eq!(that.at_mut(path), Some(&mut { value }));
+        }
+    }
 }
 
 #[test]

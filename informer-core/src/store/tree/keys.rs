@@ -1,6 +1,7 @@
 //! The keys of a tree node: packed text for object keys, a plain slice for index values.
 
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::store::key_ref::KeyRef;
@@ -34,16 +35,19 @@ pub(in crate::store) trait Keys: Clone {
 
 /// Object keys in one allocation, without the namespace if all keys share it.
 ///
-/// Layout, all numbers four bytes: `shared`, `count`, the end of each entry, then the text. With a shared
-/// namespace, `shared` is its length, the text begins with it, and an entry is a name. Otherwise `shared`
-/// is `MIXED`, and an entry is the length of its namespace, the namespace and the name. Names are
+/// Layout, numbers of four bytes: `shared`, `count`, `prefix`, the end of each entry; then the heads of eight
+/// bytes, then the text. With a shared namespace, `shared` is its length, the text begins with it, and an
+/// entry is a name. All names begin with the same `prefix` bytes, and the head of a name is what follows. A
+/// search compares heads as numbers, and names only if their heads are equal. Otherwise `shared` is `MIXED`,
+/// there are no heads, and an entry is the length of its namespace, the namespace and the name. Names are
 /// contiguous, so that a key can be read in place.
 #[derive(Clone)]
 pub(in crate::store) struct Packed(Arc<[u8]>);
 
 const MIXED: u32 = u32::MAX;
 const WORD: usize = 4;
-const HEADER: usize = 2 * WORD;
+const HEADER: usize = 3 * WORD;
+const HEAD: usize = 8;
 
 impl Packed {
     fn word(&self, at: usize) -> usize {
@@ -52,15 +56,34 @@ impl Packed {
         u32::from_le_bytes(word) as usize
     }
 
+    fn is_mixed(&self) -> bool {
+        self.word(0) == MIXED as usize
+    }
+
+    /// The offset of the heads.
+    fn heads(&self) -> usize {
+        HEADER + WORD * self.len()
+    }
+
     /// The offset of the text.
     fn text(&self) -> usize {
-        HEADER + WORD * self.len()
+        match self.is_mixed() {
+            true => self.heads(),
+            false => self.heads() + HEAD * self.len(),
+        }
     }
 
     /// The namespace that all keys share, or `None`.
     fn shared(&self) -> Option<&[u8]> {
-        let length = self.word(0);
-        (length != MIXED as usize).then(|| &self.0[self.text()..self.text() + length])
+        let text = self.text();
+        (!self.is_mixed()).then(|| &self.0[text..text + self.word(0)])
+    }
+
+    fn head(&self, at: usize) -> u64 {
+        let start = self.heads() + HEAD * at;
+        let mut head = [0; HEAD];
+        head.copy_from_slice(&self.0[start..start + HEAD]);
+        u64::from_le_bytes(head)
     }
 
     fn entry(&self, at: usize, first: usize) -> &[u8] {
@@ -81,18 +104,30 @@ impl Packed {
         let size = |key: KeyRef<'_>| key.name.len() + if is_shared { 0 } else { WORD + key.namespace.len() };
 
         let text: usize = keys.clone().map(size).sum();
-        let shared = if is_shared { first } else { &[] };
-        let mut block = Vec::with_capacity(HEADER + WORD * count + shared.len() + text);
+        let (shared, heads) = if is_shared {
+            (first, HEAD * count)
+        } else {
+            (&[][..], 0)
+        };
+        let mut block = Vec::with_capacity(HEADER + WORD * count + heads + shared.len() + text);
         block.extend(if is_shared {
             word(shared.len())
         } else {
             MIXED.to_le_bytes()
         });
         block.extend(word(count));
+        let prefix = common_prefix(keys.clone().map(|key| key.name));
+        block.extend(word(prefix));
         let mut end = 0;
         for key in keys.clone() {
             end += size(key);
             block.extend(word(end));
+        }
+        if is_shared {
+            block.extend(
+                keys.clone()
+                    .flat_map(|key| head(&key.name[prefix..]).to_le_bytes()),
+            );
         }
         block.extend(shared);
         for key in keys {
@@ -108,6 +143,40 @@ impl Packed {
     fn iter(&self) -> impl Iterator<Item = KeyRef<'_>> + Clone {
         (0..self.len()).map(|at| self.get(at))
     }
+
+    /// The position of a name among names of one namespace, which begin at the offset `first`.
+    fn find_name(&self, name: &[u8], first: usize) -> Result<usize, usize> {
+        let (count, prefix) = (self.len(), self.word(2 * WORD));
+        let (start, rest) = name.split_at(prefix.min(name.len()));
+        match start.cmp(&self.0[first..first + prefix]) {
+            Ordering::Less => return Err(0),
+            Ordering::Greater => return Err(count),
+            Ordering::Equal => {}
+        }
+        let head = head(rest);
+        let low = partition(0, count, |at| self.head(at) < head);
+        if low == count || self.head(low) != head {
+            return Err(low);
+        }
+        let high = partition(low, count, |at| self.head(at) == head);
+        search(low, high, |at| self.entry(at, first)[prefix..].cmp(rest))
+    }
+}
+
+/// The length of the prefix that all names share, which are in order.
+fn common_prefix<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> usize {
+    let first = names.next().unwrap_or_default();
+    let last = names.last().unwrap_or(first);
+    let pairs = first.iter().zip(last);
+    pairs.take_while(|(this, that)| this == that).count()
+}
+
+/// The first eight bytes as a number: of two texts, the smaller one has no larger head.
+fn head(text: &[u8]) -> u64 {
+    let mut head = [0; HEAD];
+    let length = text.len().min(HEAD);
+    head[..length].copy_from_slice(&text[..length]);
+    u64::from_be_bytes(head)
 }
 
 fn word(number: usize) -> [u8; WORD] {
@@ -148,15 +217,12 @@ impl Keys for Packed {
 
     fn find(&self, key: KeyRef<'_>) -> Result<usize, usize> {
         let Some(namespace) = self.shared() else {
-            return search(self.len(), |at| self.get(at).cmp(&key));
+            return search(0, self.len(), |at| self.get(at).cmp(&key));
         };
         match namespace.cmp(key.namespace) {
-            std::cmp::Ordering::Less => Err(self.len()),
-            std::cmp::Ordering::Greater => Err(0),
-            std::cmp::Ordering::Equal => {
-                let names = self.text() + namespace.len();
-                search(self.len(), |at| self.entry(at, names).cmp(key.name))
-            }
+            Ordering::Less => Err(self.len()),
+            Ordering::Greater => Err(0),
+            Ordering::Equal => self.find_name(key.name, self.text() + namespace.len()),
         }
     }
 
@@ -189,7 +255,7 @@ impl<V> Plain<V> {
     where
         V: Borrow<Q>,
     {
-        search(self.0.len(), |at| self.0[at].borrow().cmp(key))
+        search(0, self.0.len(), |at| self.0[at].borrow().cmp(key))
     }
 }
 
@@ -244,16 +310,27 @@ impl<V: Ord + Clone> Keys for Plain<V> {
     }
 }
 
-/// Binary search over positions `0..count`; `compare` orders the key at a position against the sought one.
-fn search(count: usize, compare: impl Fn(usize) -> std::cmp::Ordering) -> Result<usize, usize> {
-    let (mut low, mut high) = (0, count);
+/// Binary search over positions `low..high`; `compare` orders the key at a position against the sought one.
+fn search(mut low: usize, mut high: usize, compare: impl Fn(usize) -> Ordering) -> Result<usize, usize> {
     while low < high {
         let middle = low + (high - low) / 2;
         match compare(middle) {
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle,
-            std::cmp::Ordering::Equal => return Ok(middle),
+            Ordering::Less => low = middle + 1,
+            Ordering::Greater => high = middle,
+            Ordering::Equal => return Ok(middle),
         }
     }
     Err(low)
+}
+
+/// The first of the positions `low..high` that is not `before`, which holds for the first ones only.
+fn partition(mut low: usize, mut high: usize, before: impl Fn(usize) -> bool) -> usize {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match before(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }

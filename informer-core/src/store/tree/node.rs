@@ -69,6 +69,14 @@ impl<B: Keys, T> Node<B, T> {
         self.len() == 0
     }
 
+    /// The position of the value at a key, or of the child that the key belongs to.
+    pub(super) fn position(&self, find: &impl Fn(&B) -> Result<usize, usize>) -> Option<usize> {
+        match self {
+            Self::Leaf(leaf) => find(&leaf.keys).ok(),
+            Self::Branch(inner) => Some(inner.child(find(&inner.bounds))),
+        }
+    }
+
     /// A lower bound of all keys below this node.
     pub(super) fn bound(&self) -> B::Ref<'_> {
         match self {
@@ -144,17 +152,20 @@ pub(super) fn insert<B: Keys, T: Clone>(
     }
 }
 
-/// The value at a key that exists, to be changed.
-pub(super) fn get_mut<'t, B: Keys, T: Clone>(
-    node: &'t mut Arc<Node<B, T>>,
-    find: &impl Fn(&B) -> Result<usize, usize>,
-) -> Option<&'t mut T> {
-    match Arc::make_mut(node) {
-        Node::Leaf(leaf) => find(&leaf.keys).ok().map(|at| &mut leaf.values[at]),
-        Node::Branch(inner) => {
-            let at = inner.child(find(&inner.bounds));
-            get_mut(&mut inner.children[at], find)
+/// The value that `step` leads to, to be changed: it is called with each node on the way and its level, and
+/// returns the position to go on with.
+pub(super) fn descend_mut<B: Keys, T: Clone>(
+    root: &mut Arc<Node<B, T>>,
+    mut step: impl FnMut(&Node<B, T>, u32) -> Option<usize>,
+) -> Option<&mut T> {
+    let (mut node, mut level) = (root, 0);
+    loop {
+        let at = step(node, level)?;
+        match Arc::make_mut(node) {
+            Node::Leaf(leaf) => return leaf.values.get_mut(at),
+            Node::Branch(inner) => node = inner.children.get_mut(at)?,
         }
+        level += 1;
     }
 }
 
