@@ -11,6 +11,7 @@ mod give_way;
 mod index;
 mod indexer;
 mod key_ref;
+mod place;
 mod replace;
 mod select;
 mod snapshot;
@@ -39,7 +40,7 @@ pub use crate::storage::ObjectRef;
 
 // The write side: only the committer writes.
 pub(crate) use self::{
-    commit::Verdict,
+    place::Place,
     replace::{ListedObject, Missing, Outcome, Replacement},
     state::Spares,
     total::{ByteShare, Reservation},

@@ -13,7 +13,7 @@ use crate::processor::Audience;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::storage::Stored;
-use crate::store::Verdict;
+use crate::store::Place;
 
 impl<K: Object> Core<K> {
     /// Commits a run of changes in one step, and delivers their events in arrival order.
@@ -23,17 +23,17 @@ impl<K: Object> Core<K> {
         let mut commit = self.writer.begin();
         for Deltas { key, changes } in deltas {
             let mut unusable = None;
-            commit.change(&key, |before, versions| {
+            commit.change(&key, |place, versions| {
                 // No object is newer than the version of its scope, with one exception: after a rewind of the
                 // server, a list that could not be read in full leaves objects of the old history in the
                 // store. Their versions mean nothing now, so any change of them is accepted.
-                let version = before.and_then(Stored::version);
+                let version = place.get().and_then(Stored::version);
                 let held = match is_older(versions.of_key(&key), version.as_ref()) {
                     true => Held::LeftOver,
                     false => Held::Current,
                 };
                 let mut replayed = Replayed {
-                    current: before.cloned(),
+                    place,
                     version,
                     unusable: None,
                     outdated: 0,
@@ -45,13 +45,6 @@ impl<K: Object> Core<K> {
                     *outdated.entry(scope).or_default() += replayed.outdated;
                 }
                 unusable = replayed.unusable;
-                match (before, replayed.current) {
-                    (Some(before), Some(current)) if before.is_same(&current) => Verdict::Keep,
-                    (_, Some(current)) => Verdict::Put(current),
-                    // Also if the store has no object: the key may be marked as unusable, and this clears the
-                    // mark.
-                    (_, None) => Verdict::Remove,
-                }
             });
             // After the object: an upsert or a removal clears the mark.
             if let Some(reason) = unusable {
@@ -91,9 +84,9 @@ enum Held {
 }
 
 /// The result of the changes of one key so far.
-struct Replayed<K> {
-    current: Option<Stored<K>>,
-    /// The version of `current`: to read it from the object again for each comparison would be noticeable.
+struct Replayed<'p, 's, K> {
+    place: &'p mut Place<'s, K>,
+    /// The version of the object in its place.
     version: Option<ResourceVersion>,
     /// Why the newest state cannot be used, if it cannot.
     unusable: Option<String>,
@@ -101,7 +94,7 @@ struct Replayed<K> {
     outdated: u64,
 }
 
-impl<K: Object> Replayed<K> {
+impl<K: Object> Replayed<'_, '_, K> {
     /// Applies the changes of one key, in order, and adds their events with the arrival positions of the
     /// changes.
     fn replay(
@@ -117,7 +110,6 @@ impl<K: Object> Replayed<K> {
             delta,
         } in changes
         {
-            let current = self.current.as_ref();
             // A server may send an old event again, for example after a failover. Versions never go back
             // (I1).
             if held == Held::Current && is_older(version.as_ref(), self.version.as_ref()) && !mutant::is("I1")
@@ -136,16 +128,16 @@ impl<K: Object> Replayed<K> {
                     if history == Held::Current
                         && version.is_some()
                         && version == self.version
-                        && current.is_some_and(|current| current.is_same_object(&object)) => {}
+                        && self.place.get().is_some_and(|held| held.is_same_object(&object)) => {}
                 // The cache decides between addition and update, not the server's event type: after a
                 // reconnect a server may send `ADDED` for an object the cache has, or `MODIFIED` for one it
                 // lacks.
                 Delta::Added(object) | Delta::Updated(object) => {
-                    let caused = upsert_events(key, current, &object, Origin::Live);
-                    events.extend(caused.map(|event| (arrival, event)));
                     self.version = object.version();
-                    self.current = Some(object);
                     self.unusable = None;
+                    let old = self.place.put(object.clone());
+                    let caused = upsert_events(key, old, object, Origin::Live);
+                    events.extend(caused.map(|event| (arrival, event)));
                 }
                 Delta::Deleted(departed) => {
                     // The unusable state was deleted as well.
@@ -153,7 +145,7 @@ impl<K: Object> Replayed<K> {
                     // Handlers never received an addition of an object that the cache lacks, so they get no
                     // deletion.
                     self.version = None;
-                    if let Some(last) = self.current.take() {
+                    if let Some(last) = self.place.remove() {
                         let event = Notification::Deleted(deletion(key, departed, last));
                         events.push((arrival, event));
                     }
@@ -161,7 +153,9 @@ impl<K: Object> Replayed<K> {
                 Delta::Unusable(unusable) => {
                     // Another UID: the object that handlers know was deleted, and this one was created under
                     // its name. Otherwise the last good state stays, marked stale (I16).
-                    if let Some(last) = self.current.take_if(|current| is_another(current, &unusable)) {
+                    if self.place.get().is_some_and(|held| is_another(held, &unusable))
+                        && let Some(last) = self.place.remove()
+                    {
                         self.version = None;
                         events.push((arrival, Notification::missed(key.clone(), last)));
                     }

@@ -24,23 +24,19 @@ impl<K: Object> Core<K> {
 /// unseen, so handlers receive its deletion before the addition (I10).
 pub(super) fn upsert_events<K: Object>(
     key: &ObjectKey,
-    old: Option<&Stored<K>>,
-    new: &Stored<K>,
+    old: Option<Stored<K>>,
+    new: Stored<K>,
     origin: Origin,
 ) -> impl Iterator<Item = Notification<K>> {
-    let added = || Notification::added(new.clone(), origin);
     let (first, second) = match old {
-        None => (added(), None),
-        Some(old) if !old.is_same_object(new) && !mutant::is("I10") => {
-            (Notification::missed(key.clone(), old.clone()), Some(added()))
+        None => (Notification::added(new, origin), None),
+        Some(old) if !old.is_same_object(&new) && !mutant::is("I10") => {
+            let added = Notification::added(new, origin);
+            (Notification::missed(key.clone(), old), Some(added))
         }
         Some(old) => {
-            let update = Notification::Updated {
-                old: old.clone(),
-                new: new.clone(),
-                cause: UpdateCause::Change,
-            };
-            (update, None)
+            let cause = UpdateCause::Change;
+            (Notification::Updated { old, new, cause }, None)
         }
     };
     std::iter::once(first).chain(second)

@@ -173,7 +173,7 @@ pub(super) fn deliver<K: Object>(
                 distribution.deliver(Audience::All, Notification::added(current, origin));
             }
             Outcome::Updated { previous, current } => {
-                for event in upsert_events(&key, Some(&previous), &current, origin) {
+                for event in upsert_events(&key, Some(previous), current, origin) {
                     distribution.deliver(Audience::All, event);
                 }
             }

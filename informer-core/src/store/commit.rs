@@ -1,12 +1,13 @@
 //! A set of changes that becomes visible all at once.
 
+use std::fmt;
 use std::sync::Arc;
-use std::{fmt, mem};
 
 use super::index::AnyIndex;
 use super::key_ref::KeyRef;
+use super::place::Place;
 use super::snapshot::Snapshot;
-use super::spare::Log;
+use super::spare::{Log, Step};
 use super::state::{Objects, StoreShared, StoreState};
 use super::versions::{VersionChange, Versions};
 use crate::key::ObjectKey;
@@ -28,13 +29,12 @@ pub(crate) struct Commit<'w, K> {
     log: Log<K>,
 }
 
-/// What becomes of an object.
-pub(crate) enum Verdict<K> {
-    /// It stays as it is.
-    Keep,
-    /// This state replaces it.
-    Put(Stored<K>),
-    Remove,
+/// The object under a key before its changes.
+struct Before<K> {
+    address: usize,
+    bytes: u32,
+    /// The object itself, if there are indexes.
+    indexed: Option<Stored<K>>,
 }
 
 impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
@@ -46,7 +46,9 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         drop(publishing);
         Self {
             shared,
-            state: spare.map_or_else(|| StoreState::clone(&base), |spare| spare.catch_up(&base)),
+            state: spare
+                .and_then(|spare| spare.catch_up(&base))
+                .unwrap_or_else(|| StoreState::clone(&base)),
             log,
             base,
         }
@@ -73,50 +75,65 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         let stored = object.into();
         let old = self.state.objects.insert(KeyRef::from(&key), stored.clone());
         if let Some(old) = old {
-            self.replaced(&key, &old, stored);
+            let before = Before {
+                address: old.address(),
+                bytes: old.bytes(),
+                indexed: Some(old.clone()),
+            };
+            self.note(&key, &before, Some(&stored));
+            self.log.record(|| Step::Put(key, stored));
             return Some(old);
         }
         self.state.stale.clear(&key);
         self.state.changes += 1;
         self.state.bytes += u64::from(stored.bytes());
         self.update_indexes(KeyRef::from(&key), None, Some(&stored));
-        self.log.record(&key, Some(stored));
+        self.log.record(|| Step::Put(key, stored));
         None
     }
 
-    /// Changes the object under a key as `decide` says, given the present one and the versions of the scopes.
-    /// Searches a key that stays only once.
-    pub(crate) fn change(
-        &mut self,
-        key: &ObjectKey,
-        decide: impl FnOnce(Option<&Stored<K>>, &Versions) -> Verdict<K>,
-    ) {
-        let Some(slot) = self.state.objects.find_mut(key.into()) else {
-            match decide(None, &self.state.versions) {
-                Verdict::Keep => {}
-                Verdict::Put(new) => drop(self.upsert(key.clone(), new)),
-                Verdict::Remove => drop(self.remove(key)),
+    /// Changes what is stored under a key, given the versions of the scopes. Searches the key only once,
+    /// unless it is added or removed. It is no longer stale if an object was put, or none is stored.
+    pub(crate) fn change(&mut self, key: &ObjectKey, change: impl FnOnce(&mut Place<'_, K>, &Versions)) {
+        let Some((slot, at)) = self.state.objects.find_mut(key.into()) else {
+            let mut place = Place::Free;
+            change(&mut place, &self.state.versions);
+            match place {
+                Place::Added(new) => drop(self.upsert(key.clone(), new)),
+                Place::Free | Place::Held(_) | Place::Removed(_) => self.state.stale.clear(key),
             }
             return;
         };
-        match decide(Some(slot), &self.state.versions) {
-            Verdict::Keep => {}
-            Verdict::Put(new) => {
-                let old = mem::replace(slot, new.clone());
-                self.replaced(key, &old, new);
+        let before = Before {
+            address: slot.address(),
+            bytes: slot.bytes(),
+            indexed: (!self.state.indexes.is_empty()).then(|| slot.clone()),
+        };
+        let mut place = Place::Held(slot);
+        change(&mut place, &self.state.versions);
+        match place {
+            Place::Held(slot) if slot.address() == before.address => {}
+            Place::Held(slot) => {
+                let new = slot.clone();
+                self.note(key, &before, Some(&new));
+                let old = before.address;
+                self.log.record(|| Step::Replaced { at, old, new });
             }
-            Verdict::Remove => drop(self.remove(key)),
+            Place::Removed(_) | Place::Free | Place::Added(_) => {
+                self.state.objects.remove(key.into());
+                self.note(key, &before, None);
+                self.log.record(|| Step::Removed(key.clone()));
+            }
         }
     }
 
-    /// Records that an object replaced another one in the tree.
-    fn replaced(&mut self, key: &ObjectKey, old: &Stored<K>, new: Stored<K>) {
+    /// Records that the object under a key was replaced or removed.
+    fn note(&mut self, key: &ObjectKey, before: &Before<K>, new: Option<&Stored<K>>) {
         self.state.stale.clear(key);
         self.state.changes += 1;
-        self.state.bytes += u64::from(new.bytes());
-        self.state.bytes -= u64::from(old.bytes());
-        self.update_indexes(key.into(), Some(old), Some(&new));
-        self.log.record(key, Some(new));
+        self.state.bytes += new.map_or(0, |new| u64::from(new.bytes()));
+        self.state.bytes -= u64::from(before.bytes);
+        self.update_indexes(key.into(), before.indexed.as_ref(), new);
     }
 
     /// Removes an object and returns it. Its key is no longer stale, even if no object was stored.
@@ -126,7 +143,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         self.state.changes += 1;
         self.state.bytes -= u64::from(old.bytes());
         self.update_indexes(KeyRef::from(key), Some(&old), None);
-        self.log.record(key, None);
+        self.log.record(|| Step::Removed(key.clone()));
         Some(old)
     }
 

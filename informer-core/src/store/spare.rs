@@ -8,7 +8,8 @@
 
 use std::sync::Arc;
 
-use super::state::StoreState;
+use super::state::{Objects, StoreState};
+use super::tree::Path;
 use crate::key::ObjectKey;
 use crate::storage::Stored;
 
@@ -16,19 +17,32 @@ use crate::storage::Stored;
 /// freed at once.
 const MOST: usize = 128;
 
+/// One change of the objects.
+pub(super) enum Step<K> {
+    /// An object took the place of the one with this [address](Stored::address). The keys stayed the same.
+    Replaced {
+        at: Path,
+        old: usize,
+        new: Stored<K>,
+    },
+    /// An object was inserted, or replaced one whose place is not known.
+    Put(ObjectKey, Stored<K>),
+    Removed(ObjectKey),
+}
+
 /// The changes of one commit, in order.
 pub(super) enum Log<K> {
-    Kept(Vec<(ObjectKey, Option<Stored<K>>)>),
+    Kept(Vec<Step<K>>),
     /// There were too many, or no one needs them.
     Lost,
 }
 
 impl<K> Log<K> {
-    /// Records the new state of an object, or its removal.
-    pub(super) fn record(&mut self, key: &ObjectKey, object: Option<Stored<K>>) {
-        if let Self::Kept(changes) = self {
-            match changes.len() < MOST {
-                true => changes.push((key.clone(), object)),
+    /// Records a change.
+    pub(super) fn record(&mut self, step: impl FnOnce() -> Step<K>) {
+        if let Self::Kept(steps) = self {
+            match steps.len() < MOST {
+                true => steps.push(step()),
                 false => *self = Self::Lost,
             }
         }
@@ -38,7 +52,7 @@ impl<K> Log<K> {
 /// A state that was replaced, and the changes it lacks.
 pub(super) struct Spare<K> {
     pub(super) state: Arc<StoreState<K>>,
-    pub(super) lacks: Vec<(ObjectKey, Option<Stored<K>>)>,
+    pub(super) lacks: Vec<Step<K>>,
 }
 
 impl<K> Spare<K> {
@@ -55,23 +69,36 @@ impl<K> Spare<K> {
 /// A state that no one else can reach.
 pub(super) struct Unheld<K> {
     state: StoreState<K>,
-    lacks: Vec<(ObjectKey, Option<Stored<K>>)>,
+    lacks: Vec<Step<K>>,
 }
 
 impl<K> Unheld<K> {
     /// Repeats the changes it lacks, which makes it equal to the current state. Indexes are those of the
     /// current state, and copied when they change: to repeat their changes would call functions of users.
-    pub(super) fn catch_up(self, current: &StoreState<K>) -> StoreState<K> {
+    /// `None` if that is not possible, which would be a bug.
+    pub(super) fn catch_up(self, current: &StoreState<K>) -> Option<StoreState<K>> {
         let mut objects = self.state.objects;
-        for (key, object) in self.lacks {
-            match object {
-                Some(object) => drop(objects.insert((&key).into(), object)),
-                None => drop(objects.remove((&key).into())),
-            }
+        for step in self.lacks {
+            repeat(step, &mut objects)?;
         }
-        StoreState {
+        Some(StoreState {
             objects,
             ..current.clone()
-        }
+        })
     }
+}
+
+/// Repeats one change. Both trees had the same nodes before it, because the same was done to both, so paths
+/// of one are paths of the other.
+fn repeat<K>(step: Step<K>, objects: &mut Objects<K>) -> Option<()> {
+    match step {
+        Step::Replaced { at, old, new } => {
+            let slot = objects.at_mut(at).filter(|slot| slot.address() == old);
+            debug_assert!(slot.is_some(), "the trees differ");
+            *slot? = new;
+        }
+        Step::Put(key, object) => drop(objects.insert((&key).into(), object)),
+        Step::Removed(key) => drop(objects.remove((&key).into())),
+    }
+    Some(())
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::resource_version::ResourceVersion;
 use crate::scope::Scope;
 use crate::storage::{Arrival, Packing, Storage};
-use crate::store::{self, Index, Missing, Snapshot, Spares, Verdict};
+use crate::store::{self, Index, Missing, Snapshot, Spares};
 use crate::sync::Offload;
 
 /// The contents of the store: objects as versions and values, and the rest of a snapshot.
@@ -129,6 +129,20 @@ impl Model {
     }
 }
 
+/// What the changes of one key end with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Put,
+    Recreated,
+    Removed,
+}
+
+impl Ends {
+    fn of(version: u64) -> Self {
+        [Self::Put, Self::Recreated, Self::Removed][usize::try_from(version % 3).unwrap()]
+    }
+}
+
 fn shown(snapshot: &Snapshot<ConfigMap>) -> Model {
     let number = |version: &ResourceVersion| version.to_string().parse().unwrap();
     Model {
@@ -229,12 +243,30 @@ proptest! {
                         let stored = working.objects.get(&key(&name));
                         let expected = stored.map(|(version, _)| version.to_string());
                         let mut before = None;
-                        commit.change(&key(&name), |present, _| {
-                            before = present.map(|object| object.version_text().unwrap().to_owned());
-                            Verdict::Put(object)
+                        // Several changes of one key are one change of the store.
+                        let ends = Ends::of(version);
+                        commit.change(&key(&name), |place, _| {
+                            let old = match ends {
+                                Ends::Put => place.put(object),
+                                Ends::Recreated => {
+                                    let old = place.remove();
+                                    assert!(place.put(object).is_none() && place.get().is_some());
+                                    old
+                                }
+                                Ends::Removed => {
+                                    let old = place.put(object);
+                                    assert!(place.remove().is_some() && place.remove().is_none());
+                                    assert!(place.get().is_none());
+                                    old
+                                }
+                            };
+                            before = old.map(|old| old.version_text().unwrap().to_owned());
                         });
                         prop_assert_eq!(before, expected);
                         working.upsert(&name, version, &values);
+                        if ends == Ends::Removed {
+                            working.objects.remove(&key(&name));
+                        }
                     }
                     Step::Remove(name) => {
                         let removed = commit.remove(&key(&name)).is_some();
