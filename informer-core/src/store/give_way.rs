@@ -16,11 +16,17 @@ thread_local! {
 }
 
 /// Counts objects that this thread has read, and gives way to other threads from time to time. Objects that
-/// a selector skips do not count. The caller holds no lock and no snapshot.
+/// were compared with a selector count as well. The caller holds no lock and no snapshot.
 pub(super) fn after_reading(objects: usize) {
     if is_due(objects) {
         std::thread::yield_now();
     }
+}
+
+/// How many objects this thread has read since it gave way.
+#[cfg(test)]
+pub(super) fn counted() -> usize {
+    READ.get()
 }
 
 fn is_due(objects: usize) -> bool {

@@ -55,10 +55,11 @@ impl<K: Object> Indexer<K> {
             return self.list();
         }
         let snapshot = self.snapshot();
-        let selected = snapshot.select(selector);
-        let objects: Vec<Arc<K>> = selected.map(|(_, object)| object.clone()).collect();
+        let mut selected = snapshot.select(selector);
+        let objects: Vec<Arc<K>> = selected.by_ref().map(|(_, object)| object.clone()).collect();
+        let examined = selected.examined;
         drop(snapshot);
-        give_way::after_reading(objects.len());
+        give_way::after_reading(examined);
         objects
     }
 
@@ -68,13 +69,14 @@ impl<K: Object> Indexer<K> {
             return self.list_namespace(namespace);
         }
         let snapshot = self.snapshot();
-        let selected = snapshot.select_namespace(namespace, selector);
-        let objects: Vec<Arc<K>> = selected.map(|(_, object)| object.clone()).collect();
+        let mut selected = snapshot.select_namespace(namespace, selector);
+        let objects: Vec<Arc<K>> = selected.by_ref().map(|(_, object)| object.clone()).collect();
+        let examined = selected.examined;
         if objects.is_empty() {
             self.note_miss(&snapshot, Some(namespace));
         }
         drop(snapshot);
-        give_way::after_reading(objects.len());
+        give_way::after_reading(examined);
         objects
     }
 
@@ -87,46 +89,48 @@ impl<K: Object> Indexer<K> {
         mut visit: impl FnMut(&Arc<K>),
     ) {
         let snapshot = self.snapshot();
-        let mut visited = 0;
-        snapshot.0.visit(Some(namespace), selector, |object| {
-            visited += 1;
+        let mut found_any = false;
+        let examined = snapshot.0.visit(Some(namespace), selector, |object| {
+            found_any = true;
             visit(object);
         });
-        if visited == 0 {
+        if !found_any {
             self.note_miss(&snapshot, Some(namespace));
         }
         drop(snapshot);
-        give_way::after_reading(visited);
+        give_way::after_reading(examined);
     }
 
     /// Calls `visit` for the selected objects, ordered by namespace, then name, without collecting them.
     /// They are of one snapshot: concurrent changes are not seen.
-    pub fn for_each(&self, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
-        let mut visited = 0;
-        self.snapshot().0.visit(None, selector, |object| {
-            visited += 1;
-            visit(object);
-        });
-        give_way::after_reading(visited);
+    pub fn for_each(&self, selector: &Selector, visit: impl FnMut(&Arc<K>)) {
+        let examined = self.snapshot().0.visit(None, selector, visit);
+        give_way::after_reading(examined);
     }
 }
 
 impl<K: Object> StoreState<K> {
     /// Calls `visit` for the selected objects. Does not read keys unless it uses an index, so it is several
-    /// times faster than an iterator.
-    fn visit(&self, within: Option<&str>, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) {
+    /// times faster than an iterator. Returns how many objects it examined.
+    fn visit(&self, within: Option<&str>, selector: &Selector, mut visit: impl FnMut(&Arc<K>)) -> usize {
         if selector.is_nothing() || smallest(self, selector).is_some() {
-            Selected::new(self, within, selector).for_each(|(_, object)| visit(&object));
-            return;
+            let mut selected = Selected::new(self, within, selector);
+            selected.by_ref().for_each(|(_, object)| visit(&object));
+            return selected.examined;
         }
-        for stored in slices(&self.objects, within).flatten() {
-            // The labels come first: a packed object is decoded only if it is selected.
-            if (selector.is_everything() || stored.matches(selector))
-                && let Some(object) = stored.peek()
-            {
-                visit(&object);
+        let mut examined = 0;
+        for slice in slices(&self.objects, within) {
+            examined += slice.len();
+            for stored in slice {
+                // The labels come first: a packed object is decoded only if it is selected.
+                if (selector.is_everything() || stored.matches(selector))
+                    && let Some(object) = stored.peek()
+                {
+                    visit(&object);
+                }
             }
         }
+        examined
     }
 }
 
@@ -134,6 +138,8 @@ impl<K: Object> StoreState<K> {
 pub struct Selected<'a, K> {
     selector: &'a Selector,
     candidates: Candidates<'a, K>,
+    /// How many candidates were compared with the selector.
+    examined: usize,
 }
 
 /// The objects that may be selected.
@@ -155,7 +161,11 @@ impl<'a, K: Object> Selected<'a, K> {
             Some([set]) => Candidates::One(StoredEntries::of(set, within)),
             Some(sets) => Candidates::Several(Merge::new(sets, within)),
         };
-        Self { selector, candidates }
+        Self {
+            selector,
+            candidates,
+            examined: 0,
+        }
     }
 }
 
@@ -190,6 +200,7 @@ impl<'a, K: Object> Iterator for Selected<'a, K> {
                 Candidates::Several(merge) => merge.next()?,
                 Candidates::None => return None,
             };
+            self.examined += 1;
             if (self.selector.is_everything() || stored.matches(self.selector))
                 && let Some(object) = stored.peek()
             {

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::key;
 use crate::selector::Selector;
-use crate::store::{self, Indexer, IndexerWriter};
+use crate::store::{self, Indexer, IndexerWriter, give_way};
 
 /// A kind that counts how often its metadata is read, which is the cost of a selector.
 struct Counted(ObjectMeta);
@@ -78,6 +78,14 @@ fn cost(read: impl FnOnce() -> usize) -> (usize, usize) {
     (found, READS.get())
 }
 
+/// The objects a read found, and the number of objects for which its thread will give way.
+fn counted(read: impl FnOnce(&mut usize)) -> (usize, usize) {
+    let before = give_way::counted();
+    let mut found = 0;
+    read(&mut found);
+    (found, give_way::counted() - before)
+}
+
 #[test]
 fn a_selector_examines_only_the_smallest_candidate_set() {
     let (_writer, indexer) = filled();
@@ -86,6 +94,13 @@ fn a_selector_examines_only_the_smallest_candidate_set() {
         assert_eq!(cost(|| indexer.select(&selector).len()), everywhere, "{text}");
         let of_one = cost(|| indexer.select_namespace("a", &selector).len());
         assert_eq!(of_one, in_one, "{text} in one namespace");
+        let counts = [
+            counted(|found| *found = indexer.select(&selector).len()),
+            counted(|found| indexer.for_each(&selector, |_| *found += 1)),
+            counted(|found| *found = indexer.select_namespace("a", &selector).len()),
+            counted(|found| indexer.for_each_in_namespace("a", &selector, |_| *found += 1)),
+        ];
+        assert_eq!(counts, [everywhere, everywhere, in_one, in_one], "{text} counts");
     };
     check("app=web,node=n2", (4, 40), (2, 20));
     indexer.add_label_index("app").unwrap();
