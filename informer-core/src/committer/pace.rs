@@ -9,6 +9,7 @@ use crate::delta::{Batch, DeltaReceiver};
 use crate::fast_paths;
 use crate::object::Object;
 use crate::store::{IndexerWriter, Spares};
+use crate::sync::simulation;
 
 /// Batches come fast if one follows the last commit so soon.
 const SOON: Duration = Duration::from_millis(1);
@@ -35,7 +36,9 @@ pub(super) enum Pace {
 impl Pace {
     pub(super) fn of_current_runtime() -> Self {
         match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-            Ok(RuntimeFlavor::MultiThread) if fast_paths::are_on() => Self::Slow { committed: None },
+            _ if !fast_paths::are_on() => Self::Ignored,
+            _ if simulation::is_running() => Self::Slow { committed: None },
+            Ok(RuntimeFlavor::MultiThread) => Self::Slow { committed: None },
             _ => Self::Ignored,
         }
     }

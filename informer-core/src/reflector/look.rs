@@ -11,10 +11,13 @@ use tokio::time::Instant;
 
 use crate::fast_paths;
 use crate::source::{SourceError, WatchEvent, WatchStream};
-use crate::sync::can_spin;
+use crate::sync::{can_spin, simulation};
 
 /// How long a task looks, if the last event came as soon.
 const LOOK: Duration = Duration::from_micros(100);
+
+/// How often a task of a simulation looks. Its clock stands still meanwhile.
+const SIMULATED_LOOKS: u32 = 3;
 
 /// Whether a task looks for the next event before it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +41,9 @@ pub(super) struct Look {
 impl Look {
     pub(super) fn of_current_runtime() -> Self {
         let pace = match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-            Ok(RuntimeFlavor::MultiThread) if fast_paths::are_on() && can_spin() => Pace::Slow,
+            _ if !fast_paths::are_on() => Pace::Ignored,
+            _ if simulation::is_running() => Pace::Slow,
+            Ok(RuntimeFlavor::MultiThread) if can_spin() => Pace::Slow,
             _ => Pace::Ignored,
         };
         Self {
@@ -53,16 +58,21 @@ impl Look {
         if self.pace == Pace::Ignored {
             return None;
         }
-        loop {
+        for looks in 0.. {
             if let Some(next) = stream.next().now_or_never() {
                 return Some(next);
             }
             let since = *self.waits_since.get_or_insert_with(Instant::now);
-            if self.pace == Pace::Slow || since.elapsed() >= LOOK {
-                return None;
+            let is_over = match simulation::is_running() {
+                true => looks >= SIMULATED_LOOKS,
+                false => since.elapsed() >= LOOK,
+            };
+            if self.pace == Pace::Slow || is_over {
+                break;
             }
             tokio::task::yield_now().await;
         }
+        None
     }
 
     /// Records that an event came. Events come at about the same pace for a while, so the time that this one

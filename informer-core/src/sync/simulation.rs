@@ -5,7 +5,13 @@
 #[cfg(feature = "__simulation")]
 pub use enabled::{Seen, begin, end, set_work_time, yield_point};
 #[cfg(feature = "__simulation")]
-pub(crate) use enabled::{level, transition, work_time};
+pub(crate) use enabled::{is_running, level, transition, work_time};
+
+/// Whether this thread runs a simulation, in which ways that only other runtimes take are taken too.
+#[cfg(not(feature = "__simulation"))]
+pub(crate) const fn is_running() -> bool {
+    false
+}
 
 /// A point where other tasks may run first.
 #[cfg(not(feature = "__simulation"))]
@@ -75,6 +81,10 @@ mod enabled {
 
     fn with<T>(call: impl FnOnce(&mut Run) -> T) -> Option<T> {
         RUN.with_borrow_mut(|run| run.as_mut().map(call))
+    }
+
+    pub(crate) fn is_running() -> bool {
+        RUN.with_borrow(Option::is_some)
     }
 
     /// Yields to other tasks, zero to three times, as the seed determines. Outside a run it does nothing.
