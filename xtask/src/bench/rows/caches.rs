@@ -103,6 +103,32 @@ const fn growth(name: &'static str, title: &'static str, full: &'static str, qui
     }
 }
 
+const ALLOCATED: &[Figure] = &[
+    figure("writes_per_second", "changes per second", Goal::Shown),
+    figure("cpu_per_write", "µs of processor time per change", Goal::Shown),
+];
+
+/// A row of changes with several allocators. client-go has its own, so its result is shown as well.
+const fn allocators(name: &'static str, title: &'static str, arguments: &'static str) -> Row {
+    Row {
+        name,
+        title,
+        group: Group::Allocators,
+        libraries: &[
+            Library::Informers,
+            Library::ClientGo,
+            Library::Mimalloc,
+            Library::Jemalloc,
+        ],
+        needs: Needs::Nothing,
+        program: Program::Plain,
+        pace: Pace::NotIfQuick,
+        full: arguments,
+        quick: arguments,
+        figures: ALLOCATED,
+    }
+}
+
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "sync",
@@ -299,19 +325,14 @@ pub(super) const ROWS: &[Row] = &[
             figure("cpu_per_event", "µs of processor time per change", Goal::Shown),
         ],
     },
-    Row {
-        name: "allocators-updates",
-        title: "changes without a server, 1,000 in flight",
-        group: Group::Allocators,
-        libraries: ALLOCATORS,
-        needs: Needs::Nothing,
-        program: Program::Plain,
-        pace: Pace::NotIfQuick,
-        full: "updates --objects 10000 --handlers 1 --in-flight 1000 --readers 0 --milliseconds 3000",
-        quick: "updates --objects 10000 --handlers 1 --in-flight 1000 --readers 0 --milliseconds 1000",
-        figures: &[
-            figure("writes_per_second", "changes per second", Goal::Shown),
-            figure("cpu_per_write", "µs of processor time per change", Goal::Shown),
-        ],
-    },
+    allocators(
+        "allocators-updates-10",
+        "changes without a server, 10 in flight",
+        "updates --objects 10000 --handlers 1 --in-flight 10 --readers 0 --milliseconds 3000",
+    ),
+    allocators(
+        "allocators-updates-1000",
+        "changes without a server, 1,000 in flight",
+        "updates --objects 10000 --handlers 1 --in-flight 1000 --readers 0 --milliseconds 3000",
+    ),
 ];
