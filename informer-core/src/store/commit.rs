@@ -37,6 +37,16 @@ struct Before<K> {
     indexed: Option<Stored<K>>,
 }
 
+impl<K> Before<K> {
+    fn of(object: &Stored<K>, indexes: &[Arc<dyn AnyIndex<K>>]) -> Self {
+        Self {
+            address: object.address(),
+            bytes: object.bytes(),
+            indexed: (!indexes.is_empty()).then(|| object.clone()),
+        }
+    }
+}
+
 impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
     pub(super) fn new(shared: &'w StoreShared<K>) -> Self {
         // No other writer exists, so only indexes can be added until this commit is published.
@@ -75,11 +85,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
         let stored = object.into();
         let old = self.state.objects.insert(KeyRef::from(&key), stored.clone());
         if let Some(old) = old {
-            let before = Before {
-                address: old.address(),
-                bytes: old.bytes(),
-                indexed: Some(old.clone()),
-            };
+            let before = Before::of(&old, &self.state.indexes);
             self.note(&key, &before, Some(&stored));
             self.log.record(|| Step::Put(key, stored));
             return Some(old);
@@ -104,11 +110,7 @@ impl<'w, K: Send + Sync + 'static> Commit<'w, K> {
             }
             return;
         };
-        let before = Before {
-            address: slot.address(),
-            bytes: slot.bytes(),
-            indexed: (!self.state.indexes.is_empty()).then(|| slot.clone()),
-        };
+        let before = Before::of(slot, &self.state.indexes);
         let mut place = Place::Held(slot);
         change(&mut place, &self.state.versions);
         match place {
