@@ -14,18 +14,14 @@ pub(crate) const NETWORK: &str = "cni.projectcalico.org/";
 
 const IMAGE: &str = "registry.shop.example.com/team/checkout:4.17.2";
 
-const VALUES: [(&str, &str); 12] = [
+const VALUES: [(&str, &str); 8] = [
     ("PORT", "8080"),
     ("REGION", "eu"),
     ("LOG_LEVEL", "info"),
     ("LOG_FORMAT", "json"),
-    ("GOMAXPROCS", "2"),
     ("CACHE_TTL", "60s"),
     ("DB_HOST", "db"),
     ("DB_NAME", "shop"),
-    ("DB_POOL", "16"),
-    ("DB_USER", "shop"),
-    ("TIMEOUT", "5s"),
     ("OTEL_URL", "http://otel.observability:4317"),
 ];
 
@@ -43,9 +39,20 @@ pub(crate) fn json(number: usize) -> String {
         "kind": "Pod",
         "metadata": metadata(number, &app),
         "spec": spec(number, &app),
-        "status": pods::status_of(number, &[("app", IMAGE)]),
+        "status": status(number),
     })
     .to_string()
+}
+
+/// The kubelet reports the resources that the container has, as it does since Kubernetes 1.33.
+fn status(number: usize) -> Value {
+    let mut status = pods::status_of(number, &[("app", IMAGE)]);
+    status["containerStatuses"][0]["resources"] = resources();
+    status
+}
+
+fn resources() -> Value {
+    json!({"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"memory": "512Mi"}})
 }
 
 fn metadata(number: usize, app: &str) -> Value {
@@ -82,9 +89,7 @@ fn spec(number: usize, app: &str) -> Value {
                 {"name": "metrics", "containerPort": 9090, "protocol": "TCP"},
             ],
             "env": values.chain(fields).collect::<Vec<_>>(),
-            "resources": {
-                "requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"memory": "512Mi"},
-            },
+            "resources": resources(),
             "livenessProbe": pods::probe("/healthz"), "readinessProbe": pods::probe("/readyz"),
             "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
             "securityContext": {
