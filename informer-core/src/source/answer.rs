@@ -17,9 +17,6 @@ use super::limits::{CHUNK_BYTES, ERROR_BYTES, TURN_BYTES};
 use super::origin::{self, Origin};
 use super::{ServerStatus, SourceError};
 
-/// A chunk of at least this size is probably followed by another one.
-const LARGE_CHUNK: usize = 4 * 1024;
-
 /// A successful response.
 pub(super) struct Answer {
     pub(super) headers: HeaderMap,
@@ -78,7 +75,6 @@ pub(super) struct BodyReader {
     rest: Bytes,
     /// The number of bytes read since the last yield.
     since_yield: usize,
-    last_length: usize,
 }
 
 enum Encoding {
@@ -114,7 +110,6 @@ impl BodyReader {
             encoding,
             rest: Bytes::new(),
             since_yield: 0,
-            last_length: 0,
         })
     }
 
@@ -127,24 +122,24 @@ impl BodyReader {
         let chunk = self.read().await?;
         if let BodyEvent::Chunk(bytes) = &chunk {
             self.since_yield += bytes.len();
-            self.last_length = bytes.len();
         }
         Ok(chunk)
     }
 
     /// Returns the next chunk if it is available without waiting for the server.
-    ///
-    /// hyper reads the socket in a separate task, which has to run to deliver bytes that have already
-    /// arrived. After a large chunk, more bytes are likely, so this yields once.
-    pub(super) async fn available(&mut self) -> Option<Result<BodyEvent, SourceError>> {
-        if let Some(chunk) = self.next().now_or_never() {
+    pub(super) fn available(&mut self) -> Option<Result<BodyEvent, SourceError>> {
+        self.next().now_or_never()
+    }
+
+    /// Like [`available`](Self::available), but yields once to the task in which hyper reads the socket, which
+    /// may have more. Only for a reader that expects more: in a runtime that has nothing else to do, to yield
+    /// wakes another worker, which costs more than to decode an event.
+    pub(super) async fn available_soon(&mut self) -> Option<Result<BodyEvent, SourceError>> {
+        if let Some(chunk) = self.available() {
             return Some(chunk);
         }
-        if self.last_length < LARGE_CHUNK {
-            return None;
-        }
         tokio::task::yield_now().await;
-        self.next().now_or_never()
+        self.available()
     }
 
     async fn read(&mut self) -> Result<BodyEvent, SourceError> {

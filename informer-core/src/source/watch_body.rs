@@ -13,6 +13,11 @@ use super::limits::{BATCH_BYTES, BATCH_OBJECTS, UNKNOWN_EVENTS};
 use super::{DecodeOn, Known, SourceError, WatchEvent, WatchStream};
 use crate::object::Object;
 
+/// So many events at once, or so many bytes of them, are probably part of an initial state, which continues.
+/// Fewer are probably changes, even if a server often sends some changes together.
+const MANY: usize = 8;
+const MANY_BYTES: usize = 32 * 1024;
+
 /// Streams the events of a watch. Holds one incomplete event, one chunk of the body, and the batches that are
 /// being decoded.
 pub(super) fn stream<K: Object>(
@@ -71,6 +76,12 @@ struct Frames {
 struct Batch {
     frames: Vec<WatchFrame>,
     bytes: usize,
+}
+
+impl Batch {
+    fn is_large(&self) -> bool {
+        self.frames.len() >= MANY || self.bytes >= MANY_BYTES
+    }
 }
 
 /// Why the gathering of a batch ended.
@@ -162,7 +173,11 @@ impl Frames {
             } else if self.batch.bytes >= most {
                 return Ok(Gathered::Batch);
             } else {
-                match self.reader.available().await {
+                let next = match self.batch.is_large() {
+                    true => self.reader.available_soon().await,
+                    false => self.reader.available(),
+                };
+                match next {
                     Some(event) => event?,
                     None => return Ok(Gathered::Batch),
                 }

@@ -1,5 +1,7 @@
 //! Watches: events are delivered as they arrive, wherever the body is cut.
 
+use futures::FutureExt as _;
+
 use super::*;
 use crate::source::limits::SKIPPED_BYTES;
 
@@ -104,6 +106,36 @@ async fn an_event_is_yielded_as_soon_as_it_is_complete() {
                 .unbounded_send(if is_packed { gzip(&line) } else { line })
                 .unwrap();
             assert_eq!(describe_event(stream.next().await.unwrap()), expected);
+        }
+    }
+}
+
+/// To yield wakes another worker of the runtime. So only a part of an initial state waits for more of it.
+#[tokio::test]
+async fn a_few_changes_are_returned_without_a_yield_and_many_wait_for_more() {
+    let change = format!(
+        r#"{{"type":"MODIFIED","object":{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}}}"#,
+        "x".repeat(5_000)
+    );
+    let small = EVENTS[0].to_owned();
+    for (event, count, is_at_once) in [
+        (&change, 1, true),
+        (&change, 7, false),
+        (&small, 7, true),
+        (&small, 8, false),
+    ] {
+        let text = format!("{event}\n").repeat(count).into_bytes();
+        let answer = move |_| {
+            let chunk = Frame::data(Bytes::from(text.clone()));
+            let chunks = futures::stream::iter([Ok(chunk)]).chain(futures::stream::pending());
+            Response::new(StreamBody::new(chunks.boxed()))
+        };
+        let source = source(client(answer), KubeSourceOptions::default());
+        let mut stream = source.watch(watch_after("1")).await.unwrap();
+        let first = stream.next().now_or_never();
+        assert_eq!(first.is_some(), is_at_once, "{count} events");
+        if !is_at_once {
+            stream.next().await.unwrap().unwrap();
         }
     }
 }
