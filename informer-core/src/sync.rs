@@ -4,6 +4,7 @@ pub(crate) mod offload;
 
 mod histogram;
 mod log_limit;
+mod streak;
 
 #[cfg(feature = "__simulation")]
 pub mod simulation;
@@ -16,6 +17,7 @@ use tokio::sync::watch;
 pub use histogram::Histogram;
 pub(crate) use histogram::{CALLS, QUEUE, RECONCILES, Recorder, Stopwatch};
 pub(crate) use log_limit::LogLimit;
+pub(crate) use streak::Streak;
 
 /// A mutex that ignores poisoning: every critical section of this crate keeps its data valid at each step.
 #[derive(Debug, Default)]
