@@ -36,8 +36,8 @@ pub(super) enum Pace {
     Fast(Patience),
 }
 
-/// Ends when no batch came for [`IDLE`], or at most twice that. A timer that was set anew for each batch would
-/// wake the worker that waits for the timers each time.
+/// Ends when no batch came for [`IDLE`], or at most twice that. A timer that was set anew for each batch
+/// would each time wake the worker that waits for timers.
 pub(super) struct Patience {
     timer: Pin<Box<Sleep>>,
     /// Whether a batch came since the timer was set.

@@ -131,9 +131,9 @@ impl BodyReader {
         self.next().now_or_never()
     }
 
-    /// Like [`available`](Self::available), but yields once to the task in which hyper reads the socket, which
-    /// may have more. Only for a reader that expects more: in a runtime that has nothing else to do, to yield
-    /// wakes another worker, which costs more than to decode an event.
+    /// Like [`available`](Self::available), but yields once to the task in which hyper reads the socket,
+    /// which may have more. Only for a reader that expects more: in a runtime that has nothing else to do, to
+    /// yield wakes another worker, which costs more than to decode an event.
     pub(super) async fn available_soon(&mut self) -> Option<Result<BodyEvent, SourceError>> {
         if let Some(chunk) = self.available() {
             return Some(chunk);
