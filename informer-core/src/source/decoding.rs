@@ -69,7 +69,7 @@ impl<E: Send + 'static> Decoding<E> {
             make_room();
             self.since_room = 0;
         }
-        self.since_room += bytes;
+        self.since_room = self.since_room.saturating_add(bytes);
     }
 
     /// Waits for the first batch. Returns `None` if there is none. Cancel safe.
