@@ -1,9 +1,10 @@
-//! A source of small Pods without a server: a list, and the changes that a channel delivers.
+//! A source of small Pods without a server: a list, and the changes of a stream.
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use futures::{FutureExt as _, StreamExt as _, stream};
+use futures::stream::BoxStream;
+use futures::{FutureExt as _, Stream, StreamExt as _, stream};
 use informer_core::ResourceVersion;
 use informer_core::source::{
     ListEvent, ListMetadata, ListRequest, ListStream, ListWatch, SourceError, WatchEvent, WatchListSupport,
@@ -39,19 +40,30 @@ pub fn pod_at(name: &str, version: usize) -> Arc<Pod> {
     pod
 }
 
-/// Lists Pods, and watches what is sent to the channel.
+/// Lists Pods, and watches a stream of changes.
 pub struct Feed {
     /// How many there are.
     pods: usize,
-    events: Arc<Mutex<mpsc::Receiver<WatchEvent<Pod>>>>,
+    changes: Arc<Mutex<BoxStream<'static, WatchEvent<Pod>>>>,
 }
 
 impl Feed {
-    /// Creates a source of this many Pods and the sending end of its channel, which holds `capacity` events.
+    /// Creates a source of this many Pods and the sending end of the channel of its changes, which holds
+    /// `capacity` events.
     pub fn new(pods: usize, capacity: usize) -> (Self, mpsc::Sender<WatchEvent<Pod>>) {
-        let (sender, events) = mpsc::channel(capacity);
-        let events = Arc::new(Mutex::new(events));
-        (Self { pods, events }, sender)
+        let (sender, receiver) = mpsc::channel(capacity);
+        let changes = stream::unfold(receiver, async |mut receiver| {
+            let event = receiver.recv().await?;
+            Some((event, receiver))
+        });
+        (Self::of(pods, changes), sender)
+    }
+
+    /// Creates a source of this many Pods, and of changes that are made when the informer polls them, as the
+    /// events of a server are decoded then.
+    pub fn of(pods: usize, changes: impl Stream<Item = WatchEvent<Pod>> + Send + 'static) -> Self {
+        let changes = Arc::new(Mutex::new(changes.boxed()));
+        Self { pods, changes }
     }
 }
 
@@ -69,13 +81,13 @@ impl ListWatch<Pod> for Feed {
     }
 
     fn watch(&self, _: WatchRequest) -> BoxFuture<'_, Result<WatchStream<Pod>, SourceError>> {
-        let events = self.events.clone().lock_owned();
+        let changes = self.changes.clone().lock_owned();
         async {
-            let events = stream::unfold(events.await, async |mut events| {
-                let event = events.recv().await?;
-                Some((Ok(event), events))
+            let changes = stream::unfold(changes.await, async |mut changes| {
+                let event = changes.next().await?;
+                Some((Ok(event), changes))
             });
-            Ok(events.boxed())
+            Ok(changes.boxed())
         }
         .boxed()
     }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use futures::{Stream, StreamExt as _, stream};
 use informer_core::source::WatchEvent;
 use informer_core::{Event, ObjectKey, SharedInformer};
 use informers::{Lister, Selector};
 use k8s_openapi::api::core::v1::Pod;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::arguments::Arguments;
 use crate::feed::{Feed, NAMESPACE, name, pod_at};
@@ -25,9 +26,18 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
     let in_flight: usize = options.get("in-flight")?;
     let time = Duration::from_millis(options.get("milliseconds")?);
     let names: Vec<String> = (0..objects).map(name).collect();
-    let (feed, events) = Feed::new(objects, in_flight);
-    let informer = SharedInformer::from_source(feed);
     let room = Arc::new(Semaphore::new(in_flight));
+    let (begin, begun) = oneshot::channel();
+    let (end, ended) = oneshot::channel();
+    let writer = Writer {
+        names,
+        room: room.clone(),
+        in_flight: u32::try_from(in_flight)?,
+        random: 0x9E37_79B9_7F4A_7C15,
+        writes: 0,
+    };
+    let feed = Feed::of(objects, writer.changes(time, begun, end));
+    let informer = SharedInformer::from_source(feed);
     for handler in 0..handlers {
         // The first handler lets the writer continue.
         let room = (handler == 0).then(|| room.clone());
@@ -56,8 +66,8 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
         })
         .collect();
     let (start, cpu_before) = (Instant::now(), process::cpu());
-    // A task, as the writer in Go is a goroutine.
-    let writes = tokio::spawn(async move { write(&names, &events, &room, in_flight, time).await }).await??;
+    begin.send(()).map_err(|()| "the informer does not watch")?;
+    let writes = ended.await?;
     let (elapsed, cpu) = (start.elapsed().as_secs_f64(), process::cpu() - cpu_before);
     is_over.store(true, Ordering::Relaxed);
     for reader in readers {
@@ -81,29 +91,55 @@ pub(crate) async fn measure(options: &Arguments) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Sends changes, and waits at the end until all of them were handled. Returns their number.
-async fn write(
-    names: &[String],
-    events: &mpsc::Sender<WatchEvent<Pod>>,
-    room: &Semaphore,
-    in_flight: usize,
-    time: Duration,
-) -> Result<usize> {
-    let (end, mut writes) = (Instant::now() + time, 0);
-    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
-    while Instant::now() < end {
-        // Xorshift: any generator does.
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let number = random as usize % names.len();
-        writes += 1;
-        let pod = pod_at(&names[number], writes + 1);
-        room.acquire().await?.forget();
-        events.send(WatchEvent::Modified(pod.into())).await?;
+/// Makes changes of Pods at random, as long as fewer than `in_flight` are on their way.
+struct Writer {
+    names: Vec<String>,
+    room: Arc<Semaphore>,
+    in_flight: u32,
+    random: u64,
+    writes: usize,
+}
+
+impl Writer {
+    /// The changes, from `begun` on for this time. When all of them were handled, `ended` receives their
+    /// number.
+    fn changes(
+        self,
+        time: Duration,
+        begun: oneshot::Receiver<()>,
+        ended: oneshot::Sender<usize>,
+    ) -> impl Stream<Item = WatchEvent<Pod>> + Send + 'static {
+        let changes = async move {
+            // An error means that the measurement was given up.
+            begun.await.ok()?;
+            let state = (self, Instant::now() + time, ended);
+            Some(stream::unfold(state, async |(mut writer, end, ended)| {
+                if Instant::now() < end {
+                    let change = writer.change().await?;
+                    return Some((change, (writer, end, ended)));
+                }
+                writer.room.acquire_many(writer.in_flight).await.ok()?.forget();
+                let _ = ended.send(writer.writes);
+                // The end of a watch would begin another one.
+                std::future::pending().await
+            }))
+        };
+        stream::once(changes)
+            .filter_map(std::future::ready)
+            .flatten()
     }
-    drop(room.acquire_many(u32::try_from(in_flight)?).await?);
-    Ok(writes)
+
+    async fn change(&mut self) -> Option<WatchEvent<Pod>> {
+        // Xorshift: any generator does.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let number = self.random as usize % self.names.len();
+        self.writes += 1;
+        let pod = pod_at(&self.names[number], self.writes + 1);
+        self.room.acquire().await.ok()?.forget();
+        Some(WatchEvent::Modified(pod.into()))
+    }
 }
 
 fn walk(lister: &Lister<Pod>, objects: usize, is_over: &AtomicBool, reads: &AtomicU64) {
