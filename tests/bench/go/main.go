@@ -79,6 +79,8 @@ func measure(ctx context.Context, row string, o options) (figures, error) {
 		return initialSync(ctx, o)
 	case "relist":
 		return relist(ctx, o)
+	case "churn":
+		return churn(ctx, o)
 	case "growth":
 		return growth(ctx, o)
 	case "idle":

@@ -124,9 +124,7 @@ impl Writer {
                 std::future::pending().await
             }))
         };
-        stream::once(changes)
-            .filter_map(std::future::ready)
-            .flatten()
+        stream::once(changes).filter_map(std::future::ready).flatten()
     }
 
     async fn change(&mut self) -> Option<WatchEvent<Pod>> {

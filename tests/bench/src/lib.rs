@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program")]
 
 mod arguments;
+mod churn;
 mod controllers;
 pub mod feed;
 mod growth;
@@ -88,6 +89,7 @@ async fn dispatch(arguments: &[String]) -> Result<Figures> {
         ("informers", "memory") => memory::measure(&options),
         ("informers", "growth") => growth::measure(&options).await,
         (library, "sync") => sync::measure(library.parse()?, &options).await,
+        (library, "churn") => churn::measure(library.parse()?, &options).await,
         (library, "relist") => relist::measure(library.parse()?, &options).await,
         (library, "idle") => idle::measure(library.parse()?, &options).await,
         (library, "latency") => latency::measure(library.parse()?, &options).await,

@@ -27,9 +27,11 @@ struct Replay {
     news: broadcast::Sender<News>,
 }
 
-/// The version of each Pod, and the newest one of all.
+/// The version of each Pod, and what comes next.
 struct State {
     versions: Vec<u64>,
+    /// The Pod that changes next.
+    next: usize,
     newest: u64,
     /// A watch from an older version is answered with 410.
     oldest: u64,
@@ -49,6 +51,7 @@ pub(crate) async fn run(options: &Arguments) -> Result<()> {
         pod: options.get("pod")?,
         state: Mutex::new(State {
             versions: vec![FIRST_VERSION; options.get("objects")?],
+            next: 0,
             newest: FIRST_VERSION,
             oldest: FIRST_VERSION,
         }),
@@ -229,11 +232,12 @@ impl Replay {
         read(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives new versions to `count` Pods in turn.
+    /// Gives new versions to the next `count` Pods.
     fn change(&self, count: usize) {
         self.lock(|state| {
-            let changes = (0..count).map(|change| {
-                let number = change % state.versions.len();
+            let changes = (0..count).map(|_| {
+                let number = state.next % state.versions.len();
+                state.next = number + 1;
                 state.newest += 1;
                 state.versions[number] = state.newest;
                 (number, state.newest)

@@ -35,6 +35,7 @@ const CHARTS: [Drawn; 4] = [
             ("sync-json", "peak_rss"),
             ("sync-large", "peak_rss"),
             ("packed", "peak_rss"),
+            ("churn", "rss"),
             ("heap", "heap_per_object"),
             ("heap-large", "heap_per_object"),
             ("relist", "peak_over_steady"),

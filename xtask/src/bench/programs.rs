@@ -16,6 +16,9 @@ use crate::{Result, artifact, workspace};
 /// The longest time of one run. The slowest rows take less than a minute.
 const LIMIT: Duration = Duration::from_secs(300);
 
+/// The arguments of cargo that every program of the measurement is built with.
+const BUILD: &[&str] = &["build", "--profile", "measured", "-p", "informer-bench"];
+
 /// Where the package is.
 const FOLDER: &str = "tests/bench";
 
@@ -23,31 +26,31 @@ pub(super) struct Programs {
     rust: PathBuf,
     counting: PathBuf,
     /// None if no row needs them.
+    system: Option<PathBuf>,
     mimalloc: Option<PathBuf>,
-    jemalloc: Option<PathBuf>,
     /// None if Go is not installed.
     go: Option<PathBuf>,
 }
 
 impl Programs {
-    /// Builds what the rows need, with the release profile.
+    /// Builds what the rows need, optimized and with jemalloc, as the documentation advises.
     pub(super) fn build(rows: &[&Row], peers: Peers) -> Result<Self> {
         let needs = |library| rows.iter().any(|row| row.libraries.contains(&library));
-        let with = |library, feature| match needs(library) {
-            true => build_with(feature).map(Some),
+        let with = |library, allocator, features: &[&str]| match needs(library) {
+            true => build_with(allocator, features).map(Some),
             false => Ok(None),
         };
-        // First: the build without features, whose programs are not copied, has to be the last one.
-        let mimalloc = with(Library::Mimalloc, "mimalloc")?;
-        let jemalloc = with(Library::Jemalloc, "jemalloc")?;
-        let build = ["build", "--release", "-p", "informer-bench"];
+        // First: the programs of the last build are not copied.
+        let system = with(Library::System, "system", &[])?;
+        let mimalloc = with(Library::Mimalloc, "mimalloc", &["--features", "mimalloc"])?;
+        let build = [BUILD, &["--features", "jemalloc"]].concat();
         let go = match peers {
             Peers::All => build_go()?,
             Peers::WithoutGo => None,
         };
         Ok(Self {
+            system,
             mimalloc,
-            jemalloc,
             rust: artifact::build(FOLDER, "informer-bench", &build)?,
             counting: artifact::build(FOLDER, "informer-bench-counting", &build)?,
             go,
@@ -66,27 +69,18 @@ impl Programs {
                 Program::Plain => &self.rust,
                 Program::Counting => &self.counting,
             }),
+            Library::System => self.system.as_deref(),
             Library::Mimalloc => self.mimalloc.as_deref(),
-            Library::Jemalloc => self.jemalloc.as_deref(),
             Library::ClientGo | Library::ControllerRuntime => self.go.as_deref(),
         }
     }
 }
 
-/// Builds the program with a feature, and copies it, because other builds replace it.
-fn build_with(feature: &str) -> Result<PathBuf> {
-    let build = [
-        "build",
-        "--release",
-        "-p",
-        "informer-bench",
-        "--features",
-        feature,
-        "--bin",
-        "informer-bench",
-    ];
+/// Builds the program with an allocator, and copies it, because other builds replace it.
+fn build_with(allocator: &str, features: &[&str]) -> Result<PathBuf> {
+    let build = [BUILD, &["--bin", "informer-bench"], features].concat();
     let built = artifact::build(FOLDER, "informer-bench", &build)?;
-    let copy = workspace::target()?.join("bench").join(feature);
+    let copy = workspace::target()?.join("bench").join(allocator);
     std::fs::create_dir_all(copy.with_file_name(""))?;
     std::fs::copy(built, &copy)?;
     Ok(copy)

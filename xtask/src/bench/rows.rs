@@ -14,10 +14,10 @@ pub(super) enum Library {
     ClientGo,
     ControllerRuntime,
     Kube,
-    /// Informers, with another allocator.
+    /// Informers, with the allocator of the system instead of jemalloc.
+    System,
+    /// Informers, with mimalloc instead.
     Mimalloc,
-    /// Informers, with another allocator.
-    Jemalloc,
 }
 
 impl Library {
@@ -27,8 +27,8 @@ impl Library {
         Self::ClientGo,
         Self::ControllerRuntime,
         Self::Kube,
+        Self::System,
         Self::Mimalloc,
-        Self::Jemalloc,
     ];
 
     /// Its name in the report.
@@ -38,15 +38,15 @@ impl Library {
             Self::ClientGo => "client-go",
             Self::ControllerRuntime => "controller-runtime",
             Self::Kube => "kube-rs",
+            Self::System => "with the system's malloc",
             Self::Mimalloc => "with mimalloc",
-            Self::Jemalloc => "with jemalloc",
         }
     }
 
     /// Its name on the command line of the programs.
     pub(super) fn command(self) -> &'static str {
         match self {
-            Self::Mimalloc | Self::Jemalloc => Self::Informers.name(),
+            Self::System | Self::Mimalloc => Self::Informers.name(),
             library => library.name(),
         }
     }

@@ -7,7 +7,12 @@ use super::{
 
 const CACHES: &[Library] = &[Library::Informers, Library::ClientGo, Library::Kube];
 const WITHOUT_KUBE: &[Library] = &[Library::Informers, Library::ClientGo];
-const ALLOCATORS: &[Library] = &[Library::Informers, Library::Mimalloc, Library::Jemalloc];
+const ALLOCATORS: &[Library] = &[
+    Library::Informers,
+    Library::ClientGo,
+    Library::System,
+    Library::Mimalloc,
+];
 
 /// The bars of growth: 16 times as many objects must not take much more per object. A get may take the time
 /// of a deeper tree and of memory that is not in the processor's cache.
@@ -114,12 +119,7 @@ const fn allocators(name: &'static str, title: &'static str, arguments: &'static
         name,
         title,
         group: Group::Allocators,
-        libraries: &[
-            Library::Informers,
-            Library::ClientGo,
-            Library::Mimalloc,
-            Library::Jemalloc,
-        ],
+        libraries: ALLOCATORS,
         needs: Needs::Nothing,
         program: Program::Plain,
         pace: Pace::NotIfQuick,
@@ -242,6 +242,27 @@ pub(super) const ROWS: &[Row] = &[
         ],
     },
     Row {
+        name: "churn",
+        title: "typical Pods, each of which has changed twice",
+        group: Group::Sync,
+        libraries: CACHES,
+        needs: Needs::Replay(PodSize::Typical),
+        program: Program::Plain,
+        pace: Pace::Always,
+        full: "churn --objects 20000 --updates 40000",
+        quick: "churn --objects 3000 --updates 6000",
+        figures: &[
+            bars(
+                "rss",
+                "MB, resident size after the changes",
+                Goal::Smaller,
+                &[client_go(1.15, 1.0), AHEAD],
+            ),
+            figure("synced_rss", "MB, before them", Goal::Shown),
+            figure("cpu_per_event", "µs of processor time per change", Goal::Smaller),
+        ],
+    },
+    Row {
         name: "notice",
         title: "from an update to the call of a handler",
         group: Group::Latency,
@@ -322,6 +343,21 @@ pub(super) const ROWS: &[Row] = &[
             figure("cpu", "ms of processor time until synced", Goal::Shown),
             figure("wall", "ms until synced", Goal::Shown),
             figure("peak_rss", "MB, largest resident size", Goal::Shown),
+            figure("cpu_per_event", "µs of processor time per change", Goal::Shown),
+        ],
+    },
+    Row {
+        name: "allocators-churn",
+        title: "typical Pods, each of which has changed twice",
+        group: Group::Allocators,
+        libraries: ALLOCATORS,
+        needs: Needs::Replay(PodSize::Typical),
+        program: Program::Plain,
+        pace: Pace::NotIfQuick,
+        full: "churn --objects 20000 --updates 40000",
+        quick: "churn --objects 3000 --updates 6000",
+        figures: &[
+            figure("rss", "MB, resident size after the changes", Goal::Shown),
             figure("cpu_per_event", "µs of processor time per change", Goal::Shown),
         ],
     },
