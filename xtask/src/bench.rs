@@ -44,10 +44,10 @@ enum Peers {
     WithoutGo,
 }
 
-/// Measures the rows whose names begin with one of the given ones, or all of them. `--quick` measures less,
-/// `--rounds N` sets how often, `--no-go` leaves out the libraries in Go and uses the replay server.
-/// `--profile ROW` records a flame graph of one row instead, and `--fast-paths off` behind it one of the
-/// plain ways.
+/// Measures the rows whose names begin with one of the given ones, or all of them; `=sync` is that row alone.
+/// `--quick` measures less, `--rounds N` sets how often, `--no-go` leaves out the libraries in Go and uses
+/// the replay server. `--profile ROW` records a flame graph of one row instead, and `--fast-paths off` behind
+/// it one of the plain ways.
 ///
 /// A full run of all rows replaces the report in `docs/bench`; any other writes below the target folder.
 pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
@@ -81,7 +81,10 @@ pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
     let chosen: Vec<&Row> = rows::all()
         .filter(|row| match names.as_slice() {
             [] => size == Size::Full || row.pace == Pace::Always,
-            names => names.iter().any(|name| row.name.starts_with(name)),
+            names => names.iter().any(|name| match name.strip_prefix('=') {
+                Some(exact) => row.name == exact,
+                None => row.name.starts_with(name),
+            }),
         })
         .collect();
     if chosen.is_empty() {
