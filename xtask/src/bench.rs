@@ -81,10 +81,7 @@ pub(crate) fn run(mut arguments: &[&str]) -> Result<()> {
     let chosen: Vec<&Row> = rows::all()
         .filter(|row| match names.as_slice() {
             [] => size == Size::Full || row.pace == Pace::Always,
-            names => names.iter().any(|name| match name.strip_prefix('=') {
-                Some(exact) => row.name == exact,
-                None => row.name.starts_with(name),
-            }),
+            names => names.iter().any(|name| row.is_chosen_by(name)),
         })
         .collect();
     if chosen.is_empty() {

@@ -4,7 +4,8 @@ use crate::arguments::Arguments;
 use crate::controllers::Library;
 use crate::{Figures, Result, process, sync, writer};
 
-/// How many changes arrive together. More would be decoded as a part of an initial state is.
+/// How many changes arrive together: less than 64 KiB, above which they would be decoded on another thread,
+/// as an initial state is.
 const TOGETHER: usize = 8;
 
 /// Reads `--objects` Pods of the replay server, then `--updates` changes of them in turn, a few at a time.

@@ -167,6 +167,15 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Whether an argument of the command line chooses this row: its name, or how it begins; after `=`,
+    /// exactly its name.
+    pub(super) fn is_chosen_by(&self, argument: &str) -> bool {
+        match argument.strip_prefix('=') {
+            Some(name) => self.name == name,
+            None => self.name.starts_with(argument),
+        }
+    }
+
     pub(super) fn arguments(&self, size: Size) -> impl Iterator<Item = &'static str> {
         let arguments = match size {
             Size::Full => self.full,
@@ -302,6 +311,19 @@ mod tests {
             if let Against::Row(name) = bar.against {
                 assert!(names.contains(name), "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn a_row_is_chosen_by_its_beginning_or_by_its_exact_name() {
+        for (argument, expected) in [
+            ("sync", &["sync", "sync-json", "sync-large"][..]),
+            ("=sync", &["sync"]),
+            ("=syn", &[]),
+        ] {
+            let chosen: Vec<_> = all().filter(|row| row.is_chosen_by(argument)).collect();
+            let chosen: Vec<_> = chosen.iter().map(|row| row.name).collect();
+            assert_eq!(chosen, expected, "{argument}");
         }
     }
 
